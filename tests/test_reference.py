@@ -14,6 +14,8 @@ import pytest
 import typer
 
 import uq_report as uq
+from uq_report.api import option_types
+from uq_report.api.interop import SHAP_PLOTS
 from uq_report.api.several import AuditRuns
 from uq_report.checks.pages import texts
 from uq_report.checks.rule import powers
@@ -21,6 +23,7 @@ from uq_report.cli import app
 from uq_report.core.support import errors
 from uq_report.core.support.errors import EXIT_CODES, SITE
 from uq_report.document.document import Document
+from uq_report.document.plots.profile import CURVES
 from uq_report.evidence.finding import Finding
 from uq_report.jobs.audit_file import audit_schema
 from uq_report.ops.schedule import ScheduleFile
@@ -170,6 +173,15 @@ def test_every_figure_of_a_method_is_in_the_gallery() -> None:
     parts = {plugin.name for plugin in plugins.find(plugins.FIGURES) if "." in plugin.name}
     verbs = {"calibration.reliability": "uq.calibration(subject).plot()"}
     assert [name for name in parts if name not in shown and verbs.get(name, name) not in shown] == []
+    assert [verb for verb in vars(option_types) if verb.endswith("Options") and not drawn_by(verb, shown)] == []
+    kinds = {*SHAP_PLOTS, *CURVES, "before_after", "swarm=True", "colour_by=", "by="} - {"both", "average"}  # default
+    assert [kind for kind in kinds if kind not in shown] == []
+
+
+def drawn_by(options: str, shown: str) -> bool:
+    """Say whether the verb with these options draws in the gallery."""
+    verb = re.sub(r"(?<!^)(?=[A-Z])", "_", options.removesuffix("Options")).lower()
+    return verb == "call" or f"uq.{verb}(" in shown
 
 
 def test_every_method_has_a_page_with_the_same_parts() -> None:
