@@ -276,6 +276,8 @@ def test_one_name_is_a_list_of_one() -> None:
         assert uq.importance(SUBJECT, names, n_repeats=3).measures == ("entropy",)
     assert uq.attributions(SUBJECT, 3, "entropy").frame["row"].unique().tolist() == [3]
     assert uq.explain(MODEL, X, Y, deny="dalex").n == 90
+    by_position = uq.importance(SUBJECT, "entropy", features=typed([0, 2]), n_repeats=3).estimates["feature"]
+    assert set(by_position) == {"a", "c"}
 
 
 def test_a_pair_is_drawn_as_a_surface() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import combinations
+from numbers import Integral
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, Unpack, cast, overload
 
@@ -820,14 +821,19 @@ def _features_and_pairs(verb: str, features: Any, subject: Subject) -> dict[str,
     """Return the options of an explainer for names, positions and pairs of features as scikit-learn writes them."""
     if features is None:
         return {}
-    known = dict(enumerate(subject.features))
     given = [features] if isinstance(features, str | tuple) or not isinstance(features, Iterable) else features
-    chosen = [known.get(f, f) if isinstance(f, int) else f for f in given]
+    chosen = _by_name(given, subject)
     if not all(isinstance(entry, Iterable) for entry in chosen):
         raise InputError(f"{verb}.features must be a name, a position, a pair or a list of them; got {features!r}.")
     single = tuple(entry for entry in chosen if isinstance(entry, str))
-    pairs = (tuple(known.get(f, f) for f in entry) for entry in chosen if not isinstance(entry, int | str))
+    pairs = (tuple(_by_name(entry, subject)) for entry in chosen if not isinstance(entry, str))
     return {"features": single, "pairs": tuple(pairs)}
+
+
+def _by_name(given: Iterable[Any], subject: Subject) -> list[Any]:
+    """Return features with names in place of positions."""
+    known = dict(enumerate(subject.features))
+    return [known.get(int(each), each) if isinstance(each, Integral) else each for each in given]
 
 
 def _refuse_near(name: str, unknown: Iterable[str], more: Iterable[str] = ()) -> None:
@@ -850,7 +856,9 @@ def _result(
     objects: list[tuple[str, Any]] = []
     known = registry.find(registry.EXPLAINERS, names(f"{name}.deny", options.get("deny") or ()))
     _refuse_near(name, options.keys() - options_of(registry.load(registry.named(known, name, "explainer"))))
-    present = measures_in({key: value for key, value in options.items() if value is not None}, objects)
+    present = dict(measures_in({key: value for key, value in options.items() if value is not None}, objects))
+    if isinstance(present.get("features"), list | tuple | range):
+        present["features"] = tuple(_by_name(present["features"], subject))
     settings = make_settings({key: present.pop(key) for key in _ENGINE if key in present}, "options")
     with registry.offered(objects), reported(present.pop("progress", None)) as callback:
         results = runner.single(subject, name, present, settings, callback, before)
