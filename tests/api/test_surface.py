@@ -156,6 +156,7 @@ def test_partial_dependence_gives_interactions_of_features_or_of_pairs() -> None
         (lambda: typed(uq.Settings)(3), "Settings must be given by name; got 3."),
         (lambda: RUN.findings["UQ10"], "The name of a row or column must be known; got 'UQ10'."),
         (lambda: RUN.findings[9], "The number of a row must be below"),
+        (lambda: RUN.findings.filter(code="UQ101"), "Write table[table['code'] == 'UQ101']."),
         (lambda: RUN.results["pdp"], "The name must be one of ['pfi'"),
         (lambda: verb("audit")(SUBJECT, n_repeats=3), "Pass options={'cover': {'n_repeats': ...}}; cover, "),
         (lambda: verb("attributions")(SUBJECT, rows=X.iloc[:1]), "or call uq.case(subject, row) on a new observation."),
@@ -176,7 +177,7 @@ def test_an_attribute_of_another_library_is_answered() -> None:
         (RUN, "to_frame", "Did you mean 'summary'?"),
         (RUN, "importance", "Use brackets: ['pfi']."),
         (VIEW, "entropy", "Use brackets: ['entropy']."),
-        (runs, "findings", "Use brackets: ['a'].findings."),
+        (runs, "summary", "Use brackets: ['a'].summary."),
     ):
         kind = type(thing).__name__
         with pytest.raises(AttributeError, match=re.escape(f"{kind!r} object has no attribute {name!r}. {meant}")):
@@ -221,6 +222,7 @@ def test_tables_and_results_are_read_by_row_by_name_and_as_frames() -> None:
     assert plugins[plugins["name"] == "leak"].equals(plugins["leak"])
     assert type(plugins.to_frame()) is pd.DataFrame
     assert len(RUN) == len(RUN.results) == len(RUN.keys())
+    assert AuditRuns(a=RUN, b=RUN).findings["code"].tolist() == 2 * RUN.findings["code"].tolist()
     assert RUN.results[0].estimates.equals(RUN.results["pfi"].estimates)
     assert len(SUBJECT) == 90
 

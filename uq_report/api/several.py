@@ -26,7 +26,7 @@ from ..report.overview import Link, Overview, Row, counted
 from ..runner import plugins
 from .arguments import names
 from .reports import FORMATS, report_names
-from .tables import ByName
+from .tables import ByName, TextTable
 from .views import AuditRun, ResultView, Style
 
 if TYPE_CHECKING:
@@ -120,6 +120,11 @@ class AuditRuns(ByName[AuditRun]):
     >>> list(runs), runs["1"].run.subject["label"]
     (['0', '1'], 'MultiOutputRegressor: output 1')
     """
+
+    @property
+    def findings(self) -> TextTable:
+        """The open findings of all audits."""
+        return TextTable(_joined({name: run.findings.to_frame() for name, run in self.items()}))
 
     def write(self, folder: str | Path, formats: Iterable[str] = FORMATS, **style: Unpack[Style]) -> Path:
         """Write each audit into a sub-folder of its output's name, and index.html over them; return the folder.

@@ -98,6 +98,14 @@ class TextTable(pd.DataFrame):
             return self.loc[(self._names == key).to_numpy()]
         return super().__getitem__(key)
 
+    def filter(self, *args: Any, **kwargs: Any) -> Any:
+        """Return a choice of columns, as pandas does; answer a choice of rows."""
+        for key in (name for name in kwargs if name in self.columns):
+            raise InputError(
+                f"filter must choose columns; got {key!r}. Write table[table[{key!r}] == {kwargs[key]!r}]."
+            )
+        return super().filter(*args, **kwargs)
+
     def to_frame(self) -> pd.DataFrame:
         """Return a DataFrame of pandas, without the rows by name."""
         return pd.DataFrame(self)
