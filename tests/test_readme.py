@@ -5,6 +5,8 @@ import inspect
 import operator
 import re
 import shlex
+import shutil
+import subprocess
 import tomllib
 from pathlib import Path
 from textwrap import dedent
@@ -82,7 +84,9 @@ def test_the_example_of_a_run_from_python_runs(tmp_path: Path, monkeypatch: pyte
 def test_every_command_is_ours_with_options_that_it_has() -> None:
     main: Any = typer.main.get_command(app)
     lines = [line for block in blocks("sh", *pages()) for line in block.splitlines() if line.startswith("uq-report ")]
-    assert len(lines) > 15
+    texts = (page.read_text(encoding="utf-8") for page in pages())
+    lines += [line for text in texts for line in re.findall(r"`(uq-report [a-z][^`\n]*)`", text)]
+    assert len(lines) > 40
     for line in lines:
         given = SimpleNamespace(words=shlex.split(line, comments=True)[1:], group=main)
         while given.words and given.words[0] in getattr(given.group, "commands", {}):
@@ -125,6 +129,65 @@ def test_every_call_of_a_guide_has_arguments_that_exist(block: str) -> None:
             signature = inspect.signature(function)
             taken = {one.name for one in signature.parameters.values()} | settings_of(function)
             assert not [keyword.arg for keyword in node.keywords if keyword.arg not in taken], block
+
+
+ELSEWHERE = {  # pages whose blocks another test runs
+    "howto/audit_file.md": "tests/test_readme.py", "howto/mlflow.md": "tests/ops/test_mlflow.py",
+    "howto/plugin_package.md": "examples/third_party_plugin/tests/test_contract.py",
+}  # fmt: skip
+ON_THE_PAGE = [page for page in pages()[1:] if any(">>>" not in block for block in blocks("python", page))]
+HAND_WRITTEN = [page for page in ON_THE_PAGE if page.parent.name != "reference"]
+
+
+@pytest.mark.parametrize("page", HAND_WRITTEN, ids=lambda page: page.name)
+def test_every_python_block_of_a_guide_runs(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    other = ELSEWHERE.get("/".join(page.parts[-2:]))
+    if other:
+        assert (ROOT / other).is_file()
+        return
+    monkeypatch.chdir(tmp_path)
+    names = data() | {"uq": uq}
+    names |= {"X": names["X_test"], "y": names["y_test"], "subject": uq.explain(names["model"], names["X_test"])}
+    if page.name == "ensembles.md":
+        names |= networks()
+    if page.name == "from_r.md":
+        prepare_r(names)
+    original = uq.audit
+
+    def audit(subject: Any, **given: Any) -> Any:
+        uq.Settings(**given)  # a scheduler and workers are for larger machines than this one
+        return original(subject, **SMALL)  # type: ignore[call-overload]
+
+    monkeypatch.setitem(vars(uq), "audit", audit)
+    for block in blocks("python", page):
+        exec(compile(block, page.name, "exec"), names)
+    assert names["subject"].n == 60
+
+
+def networks() -> dict[str, Any]:
+    """Return a network of logits, and one whose predictions are random."""
+    torch = pytest.importorskip("torch")
+
+    class Random(torch.nn.Module):  # type: ignore[misc, name-defined]
+        def __init__(self) -> None:
+            super().__init__()
+            self.net = torch.nn.Sequential(torch.nn.Linear(2, 4), torch.nn.Dropout(0.5), torch.nn.Linear(4, 2))
+
+        def forward(self, x: Any) -> Any:
+            return torch.distributions.Categorical(logits=self.net(x))
+
+    return {"net": torch.nn.Linear(2, 2), "module": Random()}
+
+
+def prepare_r(names: dict[str, Any]) -> None:
+    """Write a model of R, and the script of the example that predicts by it."""
+    if shutil.which("Rscript") is None:
+        pytest.skip("R is not installed")
+    names["X"].assign(bad=names["y"]).to_csv("train.csv", index=False)
+    fit = "saveRDS(glm(bad ~ age + income, binomial, read.csv('train.csv')), 'model.rds')"
+    subprocess.run(["Rscript", "-e", fit], check=True, capture_output=True)
+    shutil.copy(ROOT / "examples" / "r" / "predict.R", "predict.R")
+    names["y"] = np.where(names["y"] == 1, "bad", "good")
 
 
 def settings_of(function: Any) -> set[str]:

@@ -1,6 +1,9 @@
 """The generated reference is complete, and the hand-written pages name what exists."""
 
+import dataclasses
 import importlib.util
+import inspect
+import json
 import re
 from collections.abc import Mapping
 from pathlib import Path
@@ -8,17 +11,29 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+import typer
 
 import uq_report as uq
+from uq_report.api import option_types
+from uq_report.api.interop import SHAP_PLOTS
+from uq_report.api.several import AuditRuns
 from uq_report.checks.pages import texts
 from uq_report.checks.rule import powers
+from uq_report.cli import app
+from uq_report.core.support import errors
 from uq_report.core.support.errors import EXIT_CODES, SITE
+from uq_report.document.document import Document
+from uq_report.document.plots.profile import CURVES
 from uq_report.evidence.finding import Finding
 from uq_report.jobs.audit_file import audit_schema
+from uq_report.ops.schedule import ScheduleFile
+from uq_report.ops.schedule.plan import ScheduledAudit
 from uq_report.runner import plugins
 from uq_report.runner.options import options_of
+from uq_report.testing import linear_subject
 
 DOCS = Path(__file__).parents[1] / "docs"
+PACKAGE = Path(uq.__file__).parent
 
 
 def module() -> ModuleType:
@@ -41,7 +56,50 @@ def pages() -> Mapping[str, str]:
 
 
 def test_every_public_name_has_an_entry(pages: Mapping[str, str]) -> None:
-    assert [name for name in dir(uq) if name != "__version__" and f"## {name}\n" not in pages["reference/api"]] == []
+    page = pages["reference/api"]
+    assert [name for name in dir(uq) if name != "__version__" and f"## {name}\n" not in page] == []
+    assert [name for name in vars(uq.dist) if name[0].isupper() and f"`{name}`" not in page] == []
+
+
+def test_the_docstring_of_every_public_name_has_an_example_and_the_address_of_its_page(
+    pages: Mapping[str, str],
+) -> None:
+    for name in set(dir(uq)) - {"__version__"}:
+        text = inspect.getdoc(getattr(uq, name)) or ""
+        assert ">>> " in text, name
+        addresses = re.findall(rf"{SITE}/([\w/]+)\.html", text)
+        assert addresses, name
+        assert all(page in pages or (DOCS / f"{page}.md").is_file() for page in addresses), name
+
+
+def test_every_class_that_a_verb_returns_has_an_entry_with_its_members(pages: Mapping[str, str]) -> None:
+    subject = linear_subject(30)
+    view, run = (
+        uq.importance(subject, n_repeats=3),
+        uq.audit(subject, explainers="redundancy", checks=(), progress=False),
+    )
+    returned = [subject, view, run, uq.case(subject, 1), uq.importance({"a": subject}, n_repeats=3), AuditRuns(a=run)]
+    for cls in map(type, returned):
+        section = pages["reference/api"].split(f"### {cls.__name__}\n")[1].split("\n### ")[0]
+        members = section.split(":members: ")[1].split("\n")[0].split(", ")
+        public = [name for name in vars(cls) if not name.startswith("_")]
+        assert [name for name in public if callable(getattr(cls, name)) and name not in members] == []
+
+
+def test_every_plugin_has_an_entry(pages: Mapping[str, str]) -> None:
+    kinds = {plugins.EXPLAINERS: "explainers", plugins.CHECKS: "checks", plugins.MEASURES: "measures"}
+    for group in plugins.GROUPS:
+        page = pages[f"reference/{kinds.get(group, 'plugins')}"]
+        own = [plugin.name for plugin in plugins.find(group) if plugin.distribution == "uq_report"]
+        assert own
+        assert [name for name in own if f"`{name}` |" not in page and f"## {name}\n" not in page] == []
+
+
+def test_every_command_and_flag_has_an_entry(pages: Mapping[str, str]) -> None:
+    for path, command in REFERENCE._commands(typer.main.get_command(app), ()):
+        section = pages["reference/commands"].split(f"## uq-report {' '.join(path)}\n")[1].split("\n## ")[0]
+        flags = [flag for parameter in command.params for flag in (*parameter.opts, *parameter.secondary_opts)]
+        assert [flag for flag in flags if f"`{flag}`" not in section] == []
 
 
 @pytest.mark.parametrize(("group", "page"), [(plugins.EXPLAINERS, "explainers"), (plugins.CHECKS, "checks")])
@@ -58,6 +116,19 @@ def test_every_key_of_an_audit_has_an_entry(pages: Mapping[str, str]) -> None:
         section = pages["reference/audit_toml"].split(f"## `[{part}]`")[1].split("\n## ")[0]
         names = REFERENCE._part(value, audit_schema()["$defs"]).get("properties", {})
         assert [name for name in names if f"| `{name}` |" not in section] == []
+
+
+def test_every_key_of_a_schedule_has_an_entry(pages: Mapping[str, str]) -> None:
+    page = pages["reference/audits_toml"]
+    keys = {*ScheduleFile.model_fields, *ScheduledAudit.model_fields}
+    assert [key for key in keys if f"| `{key}` |" not in page] == []
+
+
+def test_every_field_of_a_run_and_of_a_template_has_an_entry(pages: Mapping[str, str]) -> None:
+    schema = json.loads((PACKAGE / "evidence" / "run.schema.json").read_text(encoding="utf-8"))
+    assert [name for name in schema["properties"] if f"| `{name}` |" not in pages["reference/run_json"]] == []
+    own = {field.name for field in dataclasses.fields(Document)}
+    assert [name for name in own if f"`{name}`" not in pages["reference/templates"]] == []
 
 
 def test_every_code_has_a_page_with_its_meaning_and_remedy(pages: Mapping[str, str]) -> None:
@@ -89,12 +160,28 @@ def test_every_exit_code_and_variable_has_an_entry(pages: Mapping[str, str]) -> 
     assert [name for name in REFERENCE.variables() if f"`{name}`" not in written] == []
 
 
+def test_every_family_of_errors_is_among_the_problems() -> None:
+    page = (DOCS / "about" / "faq.md").read_text(encoding="utf-8")
+    families = {name for name, value in vars(errors).items() if isinstance(value, type) and name.endswith("Error")}
+    assert len(families) > 10
+    assert [name for name in families if name not in page] == []
+
+
 def test_every_figure_of_a_method_is_in_the_gallery() -> None:
     shown = " ".join(file.read_text(encoding="utf-8") for file in (DOCS / "gallery").glob("*.py"))
     # those of a kind of result are drawn for many methods, and the main figure of a method by its verb
     parts = {plugin.name for plugin in plugins.find(plugins.FIGURES) if "." in plugin.name}
     verbs = {"calibration.reliability": "uq.calibration(subject).plot()"}
     assert [name for name in parts if name not in shown and verbs.get(name, name) not in shown] == []
+    assert [verb for verb in vars(option_types) if verb.endswith("Options") and not drawn_by(verb, shown)] == []
+    kinds = {*SHAP_PLOTS, *CURVES, "before_after", "swarm=True", "colour_by=", "by="} - {"both", "average"}  # default
+    assert [kind for kind in kinds if kind not in shown] == []
+
+
+def drawn_by(options: str, shown: str) -> bool:
+    """Say whether the verb with these options draws in the gallery."""
+    verb = re.sub(r"(?<!^)(?=[A-Z])", "_", options.removesuffix("Options")).lower()
+    return verb == "call" or f"uq.{verb}(" in shown
 
 
 def test_every_method_has_a_page_with_the_same_parts() -> None:

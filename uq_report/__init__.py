@@ -13,7 +13,7 @@ Every verb takes a subject, or a model with its data, and returns a view with .f
     uq.importance(subject)            permutation importance of prediction, loss and uncertainty
     uq.profile(subject, "age")        partial dependence and ICE; ("age", "income") gives a surface
     uq.effects(subject)               accumulated local effects (ALE)
-    uq.interactions(subject)          H-statistic, or method="rsens"
+    uq.interactions(subject)          H-statistic, or method="pdp", "shap", "rsens"
     uq.sensitivity(subject)           uncertainty-aware sensitivity (R-sens)
     uq.attributions(subject, rows=3)  Shapley values of single observations
     uq.covered_information(subject)   information shared by features;  uq.adjusted_importance, uq.redundancy

@@ -12,16 +12,30 @@ from typing import Any
 import typer
 
 import uq_report as uq
+from uq_report.api.several import AuditRuns, ResultViews
+from uq_report.api.single_case import Case
+from uq_report.api.views import AuditRun, ResultView
 from uq_report.checks.pages import page
 from uq_report.cli import app
 from uq_report.core.model.measures import Measure
+from uq_report.core.model.subject import Subject
 from uq_report.core.support.errors import EXIT_CODES
 from uq_report.evidence.glossary import TERMS
 from uq_report.jobs.audit_file import audit_schema
+from uq_report.ops.schedule import ScheduleFile
 from uq_report.runner import plugins
-from uq_report.runner.options import options_of, summary
+from uq_report.runner.options import descriptions, options_of, summary
 
 PACKAGE = Path(uq.__file__).parent
+RETURNED = (Subject, ResultView, ResultViews, AuditRun, AuditRuns, Case)
+OTHERS = (
+    (plugins.ADAPTERS, "Adapters", "read a family of models"),
+    (plugins.LOADERS, "Loaders", "read a file"),
+    (plugins.FAST_PATHS, "Fast paths", "predict changed rows by the structure of a model"),
+    (plugins.SECTIONS, "Sections", "write a part of a report"),
+    (plugins.FIGURES, "Figures", "draw a result"),
+    (plugins.RENDERERS, "Renderers", "write a format"),
+)
 VARIABLE = re.compile(r"\bUQ_(?:REPORT_)?[A-Z_]+\b")
 
 
@@ -89,7 +103,7 @@ def api() -> str:
             lines += [
                 f"## {name}",
                 "",
-                inspect.cleandoc(value.__doc__ or ""),
+                inspect.cleandoc(value.__doc__ or "").split("\n\n")[0],
                 "",
                 ", ".join(f"`{one}`" for one in public),
                 "",
@@ -97,7 +111,32 @@ def api() -> str:
             continue
         kind = "autoclass" if inspect.isclass(value) else "autofunction"
         lines += [f"## {name}", "", f"```{{eval-rst}}\n.. {kind}:: uq_report.{name}\n   :no-index-entry:\n```", ""]
+    lines += ["## What the verbs return", ""]
+    for cls in RETURNED:
+        where, members = f"{cls.__module__}.{cls.__name__}", ", ".join(members_of(cls))
+        lines += [
+            f"### {cls.__name__}",
+            "",
+            f"```{{eval-rst}}\n.. autoclass:: {where}()\n   :members: {members}\n   :no-index-entry:\n```",
+            "",
+        ]
     return "\n".join(lines)
+
+
+def members_of(cls: type) -> list[str]:
+    """Return the public methods and properties that a class has of its own."""
+    own = {name: value for name, value in vars(cls).items() if not name.startswith("_")}
+    return [name for name, value in own.items() if inspect.isfunction(value) or isinstance(value, property)]
+
+
+def other_plugins() -> str:
+    """Return the page of the plugins that have no page of their own, by group."""
+    lines = ["# Other plugins", "", "Each group is open to packages of your own; see [the hooks](../hooks.md)."]
+    for group, title, what in OTHERS:
+        own = [plugin for plugin in plugins.find(group) if plugin.distribution == "uq_report"]
+        rows = [f"| `{plugin.name}` | {_cell(summary(plugins.load(plugin)) or '')} |" for plugin in own]
+        lines += ["", f"## {title}", "", f"They {what}.", "", "| name | meaning |", "|---|---|", *rows]
+    return "\n".join(lines) + "\n"
 
 
 def commands() -> str:
@@ -130,16 +169,24 @@ def audit_keys() -> str:
     )
 
 
+def schedule_keys() -> str:
+    """Return the page of the keys of audits.toml."""
+    intro = "A schedule of several audits is described in a file of TOML. `uq-report schedule init` writes a first one."
+    schema = ScheduleFile.model_json_schema()
+    return _keys("audits.toml", schema, intro) + "\n## Whole file\n\n" + "\n".join(_table(schema)) + "\n"
+
+
 def _keys(title: str, schema: Mapping[str, Any], intro: str) -> str:
     lines = [f"# {title}", "", intro]
     definitions = schema.get("$defs", {})
     for key, value in schema["properties"].items():
-        lines += ["", f"## `[{key}]`"]
         part = _part(value, definitions)
-        if about := part.get("description", "") or value.get("description", ""):
-            lines += ["", about.split("\n\nParameters")[0].strip()]
-        if rows := list(_rows(part)):
-            lines += ["", "| key | type | default |", "|---|---|---|", *rows]
+        rows = _table(part)
+        if rows or part.get("type") in ("object", "array"):
+            lines += ["", f"## `[{key}]`"]
+            if about := part.get("description", "") or value.get("description", ""):
+                lines += ["", about.split("\n\nParameters")[0].strip()]
+            lines += ["", *rows]
     return "\n".join(lines) + "\n"
 
 
@@ -151,11 +198,16 @@ def _part(value: Mapping[str, Any], definitions: Mapping[str, Any]) -> Mapping[s
     return value
 
 
-def _rows(part: Mapping[str, Any]) -> Iterator[str]:
+def _table(part: Mapping[str, Any]) -> list[str]:
+    """Return the table of the keys of a part, empty where it has none."""
+    texts = (uq.explain.__doc__, uq.Settings.__doc__, part.get("description"))
+    meaning = {name: words for text in texts for name, words in descriptions(inspect.cleandoc(text or "")).items()}
+    rows = []
     for name, value in part.get("properties", {}).items():
         kind = " or ".join(_kinds(value)) or "table"
         default = f"`{json.dumps(value['default'], ensure_ascii=False)}`" if "default" in value else "–"
-        yield f"| `{name}` | {_cell(kind)} | {_cell(default)} |"
+        rows.append(f"| `{name}` | {_cell(kind)} | {_cell(default)} | {_cell(meaning.get(name, ''))} |")
+    return ["| key | type | default | meaning |", "|---|---|---|---|", *rows] if rows else []
 
 
 def _kinds(value: Mapping[str, Any]) -> Iterator[str]:
@@ -205,6 +257,9 @@ def pages() -> dict[str, str]:
         "reference/api": api(),
         "reference/commands": commands(),
         "reference/audit_toml": audit_keys(),
+        "reference/audits_toml": schedule_keys(),
+        "reference/plugins": other_plugins(),
+        "reference/templates": (PACKAGE.parent / "templates" / "README.md").read_text(encoding="utf-8"),
         "reference/exit_codes": exit_codes(),
         "reference/explainers": plugin_page(
             plugins.EXPLAINERS,

@@ -174,7 +174,7 @@ def test_an_audit_writes_is_loaded_and_renders_the_same_bytes(run: AuditRun, tmp
     assert AS_OF.encode() in page
     assert b"T &lt;i&gt;" in page
     assert loaded.clock == run.clock
-    assert [r.id for r in loaded.results] == [r.id for r in run.results]
+    assert list(loaded) == list(run)
     assert loaded["pfi"].summary().equals(run["pfi"].summary())
 
 
@@ -201,7 +201,7 @@ def test_settings_and_keywords_merge_and_keywords_win() -> None:
     settings = uq.Settings(explainers=("pdp",), seed=3, as_of=AS_OF)
     run = uq.audit(linear_subject(20), settings, seed=4, options={"pdp": {"grid_resolution": 3}}, progress=False)
     assert (run.run.settings["seed"], run.run.as_of) == (4, AS_OF)
-    assert {r.explainer for r in run.results} == {"pdp"}
+    assert {r.explainer for r in run.run.results} == {"pdp"}
 
 
 def test_progress_goes_to_a_callable_and_is_silent_off_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:

@@ -64,6 +64,9 @@ FIGURES: dict[str, Callable[[], Any]] = {
     ),
     "Paananen 3: R-sens of pairs": lambda: uq.interactions(SUBJECT, "rsens", max_rows=10).plot(),
     "Paananen 3: SHAP interactions": lambda: uq.interactions(SUBJECT, "shap", measures="entropy", n_rows=4).plot(),
+    "Paananen 3: partial dependence of pairs": lambda: uq.interactions(
+        SUBJECT, "pdp", measures="entropy", grid_resolution=4
+    ).plot(),
     "rank intervals": lambda: uq.agreement(SUBJECT, explainers="pfi", n_draws=100).plot(),
 }
 

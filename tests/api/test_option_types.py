@@ -13,7 +13,8 @@ from uq_report.runner.options import options_of
 
 FILE = Path(api.__file__).with_name("option_types.py")
 VERBS = {
-    "importance": ("pfi",), "profile": ("pdp",), "effects": ("ale",), "interactions": ("h_statistic", "rsens", "shap"),
+    "importance": ("pfi",), "profile": ("pdp",), "effects": ("ale",),
+    "interactions": ("h_statistic", "pdp", "rsens", "shap"),
     "sensitivity": ("rsens",), "attributions": ("shap",), "covered_information": ("cid",),
     "adjusted_importance": ("cover",), "redundancy": ("redundancy",), "calibration": ("calibration",),
     "segments": ("segments",), "selective": ("selective",), "groups": ("groups",), "drift": ("support",),

@@ -2,6 +2,7 @@
 
 import inspect
 import pydoc
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,6 +16,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import cross_val_score
 
 import uq_report as uq
+from uq_report.api.several import AuditRuns
 from uq_report.api.showing import show_page
 from uq_report.api.views import row_labels
 from uq_report.core.explainer import BuiltInExplainer
@@ -82,8 +84,22 @@ def test_an_audit_takes_a_model_with_its_data_and_facts() -> None:
 
 def test_the_second_order_of_r_sens_is_an_interaction() -> None:
     assert uq.interactions(SUBJECT, "rsens", max_rows=10).result.id == "rsens.interaction"
-    with pytest.raises(InputError, match=r"method must be one of \('h_statistic', 'rsens', 'shap'\); got 'rsen'"):
+    with pytest.raises(
+        InputError, match=r"method must be one of \('h_statistic', 'pdp', 'rsens', 'shap'\); got 'rsen'"
+    ):
         uq.interactions(SUBJECT, "rsen")
+
+
+def test_partial_dependence_gives_interactions_of_features_or_of_pairs() -> None:
+    every = uq.interactions(SUBJECT, "pdp", measures="prediction", grid_resolution=3)
+    assert every.result.id == "pdp.interaction"
+    assert every.estimates[["feature", "feature_2"]].to_numpy().tolist() == [["a", "b"], ["a", "c"], ["b", "c"]]
+    assert isinstance(every.plot(), Figure)
+    options: dict[str, Any] = {"measures": "prediction", "grid_resolution": 3}
+    several: list[Any] = [("a", "c"), [("a", "c")], ["a", "c"], [0, 2]]
+    for asked in several:
+        one = uq.interactions(SUBJECT, "pdp", features=asked, **options)
+        assert one.estimates["estimate"].tolist() == every.estimates["estimate"].tolist()[1:2]
 
 
 @pytest.mark.parametrize(
@@ -112,7 +128,6 @@ def test_the_second_order_of_r_sens_is_an_interaction() -> None:
         (lambda: verb("explain")(MODEL.predict_proba(X), X, Y), "Pass stored predictions as uq.dist.Categorical("),
         (lambda: verb("audit")(SUBJECT, title="mine"), "Pass about={'title': ...}."),
         (lambda: verb("audit")(SUBJECT, policy=["nll <= 1"]), "Pass options={'checks.policy': {'require': [...]}}."),
-        (lambda: verb("attributions")(SUBJECT, rows=X.iloc[:2]), "shap.rows must be a list of integers or None; got"),
         (lambda: RUN["drivers"], "Did you mean 'pfi.drivers'?"),
         (lambda: typed(RUN).write("out", format="html"), "Did you mean 'formats'?"),
         (verb("explain"), "got a call with missing a required argument: 'model'."),
@@ -136,6 +151,15 @@ def test_the_second_order_of_r_sens_is_an_interaction() -> None:
         (lambda: uq.options("pfy"), "Did you mean 'pfi'?"),
         (lambda: uq.scorer("nlll"), "Did you mean 'nll'?"),
         (lambda: uq.scorer("prediction")(MODEL, X, Y), "must be a loss or an uncertainty; got"),
+        (lambda: typed(uq.Settings)(sed=1), "Settings.sed must be a known setting; got 'sed'. Did you mean 'seed'?"),
+        (lambda: uq.Settings(seed=-1), "Settings.seed must be greater than or equal to 0; got -1."),
+        (lambda: typed(uq.Settings)(3), "Settings must be given by name; got 3."),
+        (lambda: RUN.findings["UQ10"], "The name of a row or column must be known; got 'UQ10'."),
+        (lambda: RUN.findings[9], "The number of a row must be below"),
+        (lambda: RUN.findings.filter(code="UQ101"), "Write table[table['code'] == 'UQ101']."),
+        (lambda: RUN.results["pdp"], "The name must be one of ['pfi'"),
+        (lambda: verb("audit")(SUBJECT, n_repeats=3), "Pass options={'cover': {'n_repeats': ...}}; cover, "),
+        (lambda: verb("attributions")(SUBJECT, rows=X.iloc[:1]), "or call uq.case(subject, row) on a new observation."),
     ],
 )  # fmt: skip
 def test_what_is_typed_otherwise_is_answered_with_what_is_meant(call: Callable[[], Any], message: str) -> None:
@@ -146,11 +170,61 @@ def test_what_is_typed_otherwise_is_answered_with_what_is_meant(call: Callable[[
 
 
 def test_an_attribute_of_another_library_is_answered() -> None:
-    for name, meant in (("predict_proba", "model"), ("feature_names", "features")):
-        with pytest.raises(
-            AttributeError, match=f"'Subject' object has no attribute '{name}'. Did you mean '{meant}'?"
-        ):
-            getattr(SUBJECT, name)
+    runs = AuditRuns(a=RUN)
+    for thing, name, meant in (
+        (SUBJECT, "predict_proba", "Did you mean 'model'?"),
+        (SUBJECT, "feature_names", "Did you mean 'features'?"),
+        (RUN, "to_frame", "Did you mean 'summary'?"),
+        (RUN, "importance", "Use brackets: ['pfi']."),
+        (VIEW, "entropy", "Use brackets: ['entropy']."),
+        (runs, "summary", "Use brackets: ['a'].summary."),
+    ):
+        kind = type(thing).__name__
+        with pytest.raises(AttributeError, match=re.escape(f"{kind!r} object has no attribute {name!r}. {meant}")):
+            getattr(thing, name)
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
+def test_a_table_does_whatever_a_frame_does() -> None:
+    table = uq.options("pfi")
+    frame, done = table.to_frame(), 0
+    for name in (
+        name
+        for name in dir(frame)
+        if name[0] != "_" and name not in ("plot", "hist", "boxplot", "info", "to_clipboard", "sample")
+    ):
+        try:
+            expected = getattr(frame, name)()
+        except Exception:  # noqa: BLE001 - needs arguments, or numbers
+            continue
+        done += 1
+        found = getattr(table, name)()
+        if isinstance(expected, pd.DataFrame | pd.Series):
+            assert expected.equals(found), name
+        elif isinstance(expected, str):
+            assert expected == found, name
+    assert done > 60
+    assert repr(table) == repr(frame)
+
+
+def test_tables_and_results_are_read_by_row_by_name_and_as_frames() -> None:
+    plugins = uq.plugins("checks")
+    assert list(plugins) == plugins.columns.tolist()
+    with pytest.raises(AttributeError, match=r"gives its columns, 'group' here\. For its rows write: .*itertuples"):
+        [row.name for row in plugins]
+    with pytest.raises(InputError, match=r"gives its columns, 'group' here\. For its rows write: .*itertuples"):
+        [row["name"] for row in plugins]
+    assert plugins[0]["name"] == plugins[-len(plugins)]["name"] == plugins["name"].iloc[0]
+    assert "leak" in plugins
+    assert "name" in plugins
+    assert "lek" not in plugins
+    assert plugins["leak"]["group"].tolist() == ["checks"]
+    assert plugins[plugins["name"] == "leak"].equals(plugins["leak"])
+    assert type(plugins.to_frame()) is pd.DataFrame
+    assert len(RUN) == len(RUN.results) == len(RUN.keys())
+    assert AuditRuns(a=RUN, b=RUN).findings["code"].tolist() == 2 * RUN.findings["code"].tolist()
+    assert RUN.results[0].estimates.equals(RUN.results["pfi"].estimates)
+    assert len(SUBJECT) == 90
 
 
 def test_protected_attributes_are_a_column_or_a_frame() -> None:
@@ -185,7 +259,8 @@ def test_foreign_names_lead_to_names_that_exist() -> None:
         *uq.Settings.model_fields,
     }
     known |= {"measures", "measure", "features", "feature", "rows", "row", "n_repeats", "grid_resolution", "n_rows"}
-    known |= {"colour_by", "by", "mean", "loc", "std", "scale", "rate", "Normal", "individual"}
+    known |= {"colour_by", "by", "mean", "loc", "std", "scale", "rate", "Normal", "individual", "beeswarm", "top"}
+    known |= {*uq.options("pdp")["option"], *dir(uq.case(SUBJECT, 3))}
     known |= {
         *uq.plugins("measures")["name"],
         *uq.plugins("explainers")["name"],
@@ -203,6 +278,8 @@ def test_one_name_is_a_list_of_one() -> None:
         assert uq.importance(SUBJECT, names, n_repeats=3).measures == ("entropy",)
     assert uq.attributions(SUBJECT, 3, "entropy").frame["row"].unique().tolist() == [3]
     assert uq.explain(MODEL, X, Y, deny="dalex").n == 90
+    by_position = uq.importance(SUBJECT, "entropy", features=typed([0, 2]), n_repeats=3).estimates["feature"]
+    assert set(by_position) == {"a", "c"}
 
 
 def test_a_pair_is_drawn_as_a_surface() -> None:
@@ -210,6 +287,8 @@ def test_a_pair_is_drawn_as_a_surface() -> None:
     assert view.result.id == "pdp.surface"
     figure = view.plot(measure="prediction")
     assert (figure.axes[0].get_xlabel(), figure.axes[0].get_ylabel()) == ("a", "b")
+    by_position = uq.profile(SUBJECT, (0, 1), ["entropy", "prediction"], grid_resolution=3)
+    assert by_position.frame.equals(view.frame)
 
 
 def test_empty_results_say_why() -> None:
@@ -231,6 +310,12 @@ def test_parts_of_a_view_are_found_by_measure_and_by_id() -> None:
     assert VIEW["nll"].frame["measure"].unique().tolist() == ["nll"]
     assert VIEW["train"].result.id == VIEW["pfi.train"].result.id == "pfi.train"
     assert isinstance(VIEW.plot("claims"), Figure)
+    assert set(VIEW["a"].estimates["feature"]) == {"a"}
+    assert PROFILE["a"].frame.equals(PROFILE.frame)
+    pairs = uq.interactions(SUBJECT, max_rows=10, measures="entropy")["b"].estimates
+    assert {frozenset(pair) for pair in pairs[["feature", "feature_2"]].to_numpy()} == {
+        frozenset({"a", "b"}), frozenset({"b", "c"}), frozenset({"b", ""})
+    }  # fmt: skip
 
 
 def test_curves_are_coloured_and_averaged_by_any_feature() -> None:

@@ -104,15 +104,6 @@ def test_shap_s_plots_draw_it(plt: Any) -> None:
     assert "31.5 = age" in shown
 
 
-def test_given_data_stands_instead(plt: Any) -> None:
-    given = pd.DataFrame({"flag": [1, 2, 3], "job": [4, 5, 6], "age": [7.0, 8.0, 9.0]})
-    made = to_shap(attribution(), "entropy", given)
-    np.testing.assert_array_equal(made.data, [[7, 4, 1], [8, 5, 2], [9, 6, 3]])
-    assert made.display_data is None
-    with pytest.raises(InputError, match=r"to_shap\.data must hold the 3 explained rows"):
-        to_shap(attribution(), "entropy", given[:2])
-
-
 def test_without_data_values_stand_alone(plt: Any) -> None:
     made = to_shap(attribution(meta={}, std_error=np.nan), "prediction")
     assert made.data is None

@@ -36,6 +36,7 @@ VIEWS: dict[str, type[View]] = {
 EXPLAINERS_ONLY = {ids.DALEX, ids.GIVEN_SHAP}  # it gives parts and no result of its own name
 OF_VERBS = {
     ids.SHAP_INTERACTION,
+    ids.PDP_INTERACTION,
     ids.PFI_BEFORE_AFTER,
     ids.PFI_PERMUTED,
     ids.RSENS_ALONG,

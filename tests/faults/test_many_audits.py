@@ -45,7 +45,7 @@ def audited(number: int, folder: Path) -> list[weakref.ref[Any]]:
     subject = uq.explain(coin, X, (X["a"] > 0).astype(int))
     audit = uq.audit(subject, explainers=tuple(FAST), options=FAST, progress=False)
     audit.write(folder, ["html", "markdown"])
-    return [weakref.ref(one) for one in (X, subject, audit, audit.run, *audit.results)]
+    return [weakref.ref(one) for one in (X, subject, audit, audit.run, *audit.run.results)]
 
 
 def held() -> tuple[int, int, int]:

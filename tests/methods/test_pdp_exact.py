@@ -99,7 +99,41 @@ def test_a_slope_stands_half_way_and_its_surface_is_of_values() -> None:
     surface = results["pdp.surface"].estimates
     np.testing.assert_allclose(surface["estimate"], surface["x"] * surface["x_2"])
     assert len(surface) == 5 * 3
-    assert set(results) == {"pdp", "pdp.surface", "pdp.distribution"}
+    assert set(results) == {"pdp", "pdp.surface", "pdp.interaction", "pdp.distribution"}
+
+
+class Both(KnownTruth):
+    """Predicts the product of the columns a and b, and a multiple of their sum, with a spread that is additive."""
+
+    def __init__(self, main: float, product: float = 1.0) -> None:
+        self.main, self.product = main, product
+
+    def predict(self, model: Any, X: Any) -> Any:
+        mean = self.product * X["a"] * X["b"] + self.main * (X["a"] + X["b"])
+        return Normal(np.asarray(mean, dtype=float), np.exp(np.asarray(X["a"] + X["b"] ** 2, dtype=float)))
+
+
+A, B = np.array([-2.0, -1.0, 0.0, 2.0, 4.0]), np.array([-3.0, 0.0, 1.0])
+
+
+@pytest.mark.parametrize("main", [0.0, 1.0, 100.0])
+def test_the_interaction_of_a_product_is_its_closed_form(main: float) -> None:
+    """Along a the spread of ab + c(a + b) at b is |b + c| sd(a); with large effects it is sd(a) sd(b)."""
+    frame = {"a": np.repeat(A, 3), "b": np.tile(B, 5), "c": 1.0}
+    pairs = (("a", "b"), ("a", "c"))
+    found = explained(subject(frame, Both(main)), pairs=pairs, measures=("prediction", "entropy"))["pdp.interaction"]
+    sd_a, sd_b = A.std(ddof=1), B.std(ddof=1)
+    expected = (sd_a * np.abs(B + main).std(ddof=1) + sd_b * np.abs(A + main).std(ddof=1)) / 2
+    assert main < 100 or expected == pytest.approx(sd_a * sd_b)
+    lines = found.estimates.set_index(["measure", "feature", "feature_2"])["estimate"].to_dict()
+    assert lines == {("prediction", "a", "b"): pytest.approx(expected), ("entropy", "a", "b"): 0.0}
+    assert found.frame["value"].tolist() == found.estimates["estimate"].tolist()
+    assert set(found.estimates["covers"]) == {"none"}
+
+
+def test_an_additive_surface_has_no_interaction() -> None:
+    found = explained(subject(None, Both(0.1, product=0.0)), pairs=(("a", "b"),))["pdp.interaction"]
+    assert found.estimates["estimate"].tolist() == [0.0]
 
 
 def test_centred_curves_and_surfaces_begin_at_zero_and_so_do_the_own_values() -> None:

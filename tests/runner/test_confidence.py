@@ -99,17 +99,17 @@ def with_interval(result: Result | ResultView) -> pd.DataFrame:
 
 def test_every_interval_of_every_explainer_has_the_level_of_the_run(both: tuple[AuditRun, AuditRun]) -> None:
     missing = {entry.name for entry in both[0].run.not_run if entry.group == "explainers"}
-    explainers = {result.explainer for result in both[0].results}
+    explainers = {result.explainer for result in both[0].run.results}
     assert explainers - {"sensitivity"} == {plugin.name for plugin in plugins.find(plugins.EXPLAINERS)} - missing
     assert missing <= {"dalex", "shap"}, "only what needs a library may be missing"
-    for result in both[0].results:
+    for result in both[0].run.results:
         assert set(result.estimates["confidence"].dropna()) <= {0.9}, result.id
         assert (with_interval(result)["confidence"] == 0.9).all(), result.id
 
 
 def test_a_lower_level_narrows_every_interval(both: tuple[AuditRun, AuditRun]) -> None:
     narrowed = set()
-    for result in both[0].results:
+    for result in both[0].run.results:
         wide, narrow = with_interval(both[1][result.id]), with_interval(result)
         np.testing.assert_array_equal(wide["estimate"], narrow["estimate"])
         widths = [(table["upper"] - table["lower"]).to_numpy() for table in (narrow, wide)]

@@ -228,7 +228,7 @@ def test_a_failing_explainer_is_in_the_report_with_its_reason_and_the_rest_is_de
     packages.explainer("odd", explainer("odd", "raise ValueError('the <odd> one')"))
     X = rows()
     run = uq.audit(uq.explain(coin, X, labels(X)), explainers=["odd", "calibration"], progress=False)
-    assert {r.explainer for r in run.results} - {"sensitivity"} == {"calibration"}
+    assert {r.explainer for r in run.run.results} - {"sensitivity"} == {"calibration"}
     assert failures(run.run) == {"odd": "ValueError: the <odd> one"}
     assert "ValueError: the &lt;odd&gt; one" in run.render("html").decode()
 

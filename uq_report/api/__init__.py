@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import combinations
+from numbers import Integral
 from pathlib import Path
 from typing import Any, Literal, TypeAlias, Unpack, cast, overload
+
+import pandas as pd
 
 from .. import runner
 from ..core.engine.fast_path_evaluator import Progress
@@ -44,7 +48,8 @@ Names: TypeAlias = str | Sequence[str] | None
 Chosen: TypeAlias = str | type | Explainer | Sequence[Any] | None
 _AS_ARGUMENTS = "Pass single ones as arguments: uq.audit(subject, seed=1)."
 _ENGINE = ("seed", "confidence", "n_jobs", "backend", "scheduler", "batch_rows", "row_budget", "fast_paths", "deny")
-_PAIRS = {"h_statistic": ids.H_STATISTIC, "rsens": ids.RSENS_INTERACTION, "shap": ids.SHAP_INTERACTION}
+_STRENGTHS = (ids.H_STATISTIC, ids.PDP_INTERACTION, ids.RSENS_INTERACTION, ids.SHAP_INTERACTION)
+_PAIRS = {ids.explainer_of(strength): strength for strength in _STRENGTHS}
 
 
 @on_subject
@@ -82,6 +87,10 @@ def importance(
         Further options of the explainer ``pfi`` (see ``uq.options("pfi")``), and of the engine: ``seed``,
         ``confidence`` (level of the intervals), ``n_jobs``, ``backend``, ``scheduler``, ``batch_rows``, ``row_budget``,
         ``fast_paths``, ``deny``, ``progress``.
+
+    References
+    ----------
+    https://uq-report.readthedocs.io/en/stable/methods/permutation_importance.html
 
     Examples
     --------
@@ -126,6 +135,17 @@ def profile(
         What the figure shows: the average, the curve of each observation (ICE), or both.
     **options
         Further options of the explainer ``pdp``, and those of the engine as in `importance`.
+
+    References
+    ----------
+    https://uq-report.readthedocs.io/en/stable/methods/profiles.html
+
+    Examples
+    --------
+    >>> from uq_report.testing import linear_subject
+    >>> view = profile(linear_subject(60), "a", "prediction", grid_resolution=3)
+    >>> view.estimates[["x", "estimate"]].round(2).to_numpy().tolist()
+    [[-2.33, -2.56], [-0.08, -0.31], [1.82, 1.58]]
     """
     if kind not in CURVES:
         raise InputError(f"profile.kind must be one of {CURVES}; got {kind!r}. {nearest(str(kind), CURVES)}")
@@ -151,6 +171,17 @@ def effects(
     measures : str, Measure, or sequence of these, optional
     **options
         Further options of the explainer ``ale``, and those of the engine as in `importance`.
+
+    References
+    ----------
+    https://uq-report.readthedocs.io/en/stable/methods/ale.html
+
+    Examples
+    --------
+    >>> from uq_report.testing import linear_subject
+    >>> view = effects(linear_subject(60), "a", "prediction", n_bins=3)
+    >>> view.estimates[["x", "estimate"]].round(2).to_numpy().tolist()
+    [[-2.33, -2.19], [-0.47, -0.34], [0.33, 0.46], [1.82, 1.95]]
     """
     return _result(
         ids.ALE, subject, {**_features_and_pairs("effects", features, subject), "measures": measures, **options}
@@ -161,7 +192,9 @@ def effects(
 def interactions(
     subject: Subject,
     /,
-    method: Literal["h_statistic", "rsens", "shap"] = "h_statistic",
+    method: Literal["h_statistic", "pdp", "rsens", "shap"] = "h_statistic",
+    *,
+    features: str | int | Pair | Sequence[str | int | Pair] | None = None,
     **options: Unpack[types.InteractionsOptions],
 ) -> ResultView:
     """Return the interaction strength of pairs of features.
@@ -169,17 +202,39 @@ def interactions(
     Parameters
     ----------
     subject : Subject, or a model with X and y
-    method : {"h_statistic", "rsens", "shap"}
-        Friedman's H² of any measure, the second-order sensitivity of the predictive distribution (R-sens₂), or the
-        mean size of Shapley interactions of any measure.
+    method : {"h_statistic", "pdp", "rsens", "shap"}
+        Friedman's H² of any measure; how much the spread of the partial dependence along one feature differs between
+        the values of the other (Greenwell et al. 2018), of any measure; the second-order sensitivity of the predictive
+        distribution (R-sens₂); or the mean size of Shapley interactions of any measure.
+    features : str, pair, or list of these, optional
+        All by default; single pairs of partial dependence.
     **options
-        ``measures`` and ``features`` of H², and further options of the explainer; those of the engine as in
-        `importance`.
+        ``measures``, and further options of the explainer; those of the engine as in `importance`. Partial dependence
+        has 10 points a feature unless ``grid_resolution`` says otherwise.
+
+    References
+    ----------
+    https://uq-report.readthedocs.io/en/stable/methods/h_statistic.html
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from uq_report.distributions import Normal
+    >>> X = np.random.default_rng(0).normal(size=(60, 2))
+    >>> product = explain(lambda X: Normal(X[:, 0] * X[:, 1], np.ones(len(X))), X)
+    >>> interactions(product, "pdp", measures="prediction").estimates["estimate"].round(2).tolist()
+    [0.89]
     """
     if method not in _PAIRS:
         hint = nearest(str(method), _PAIRS)
         raise InputError(f"interactions.method must be one of {tuple(_PAIRS)}; got {method!r}. {hint}")
-    more = {"interactions": True, "n_local": 0} if method == ids.SHAP else {}
+    more: dict[str, Any] = {} if features is None else {"features": features}
+    if method == ids.SHAP:
+        more |= {"interactions": True, "n_local": 0}
+    if method == ids.PDP:
+        asked = _features_and_pairs("interactions", features or list(subject.features), subject)
+        pairs = (*asked["pairs"], *combinations(asked["features"], 2))
+        more = {"features": (), "pairs": pairs, "grid_resolution": 10, "max_ice": 0}
     return _result(method, subject, more | options)[_PAIRS[method]]
 
 
@@ -193,6 +248,17 @@ def sensitivity(subject: Subject, /, features: Names = None, **options: Unpack[t
     features : str or sequence of str, optional
     **options
         Further options of the explainer ``rsens``, and those of the engine as in `importance`.
+
+    References
+    ----------
+    https://uq-report.readthedocs.io/en/stable/methods/rsens.html
+
+    Examples
+    --------
+    >>> from uq_report.testing import linear_subject
+    >>> view = sensitivity(linear_subject(60), max_rows=20, interactions=False)
+    >>> view.estimates.set_index("feature")["estimate"].round(2).to_dict()
+    {'a': 0.99, 'b': 1.0, 'c': 0.95, 'd': 0.0}
     """
     return _result(ids.RSENS, subject, {"features": features, **options})
 
@@ -216,7 +282,23 @@ def attributions(
     measures : str, Measure, or sequence of these, optional
     **options
         Further options of the explainer ``shap``, and those of the engine as in `importance`.
+
+    References
+    ----------
+    https://uq-report.readthedocs.io/en/stable/methods/shapley.html
+
+    Examples
+    --------
+    >>> from uq_report.testing import linear_subject
+    >>> view = attributions(linear_subject(60), 0, "prediction")
+    >>> view.estimates.set_index("feature")["estimate"].round(2).to_dict()
+    {'a': 0.17, 'b': 0.02, 'c': 0.88, 'd': 0.0}
     """
+    if isinstance(rows, pd.DataFrame | pd.Series):
+        raise InputError(
+            f"attributions.rows must be row numbers of the subject; got a {type(rows).__name__}. Pass numbers, "
+            "rows=[0, 3], or call uq.case(subject, row) on a new observation."
+        )
     chosen = {} if rows is None else {"rows": rows, "n_rows": 0}
     return _result(ids.SHAP, subject, {"measures": measures, **chosen, **options})
 
@@ -234,6 +316,17 @@ def covered_information(
         Losses whose permutation importance is corrected.
     **options
         Further options of the explainer ``cid``, and those of the engine as in `importance`.
+
+    References
+    ----------
+    https://uq-report.readthedocs.io/en/stable/methods/covered_information.html
+
+    Examples
+    --------
+    >>> from uq_report.testing import linear_subject
+    >>> table = covered_information(linear_subject(200), n_sets=10).estimates
+    >>> table[table["item"] == "covered share"].set_index("feature")["estimate"].round(2).to_dict()
+    {'a': 0.69, 'b': 0.56, 'c': 0.0, 'd': 1.0}
     """
     return _result(ids.CID, subject, {"measures": measures, **options})
 
@@ -251,6 +344,17 @@ def adjusted_importance(
         Shuffles of each set.
     **options
         Those of the engine as in `importance`.
+
+    References
+    ----------
+    https://uq-report.readthedocs.io/en/stable/methods/adjusted_importance.html
+
+    Examples
+    --------
+    >>> from uq_report.testing import linear_subject
+    >>> table = adjusted_importance(linear_subject(200), n_repeats=3).estimates
+    >>> table[table["measure"] == "nll"].set_index("feature")["partners"].to_dict()
+    {'a': 'b', 'b': 'a', 'c': '', 'd': ''}
     """
     return _result(ids.COVER, subject, {"n_repeats": n_repeats, **options})
 
@@ -264,6 +368,16 @@ def redundancy(subject: Subject, /, **options: Unpack[types.RedundancyOptions]) 
     subject : Subject, or a model with X and y
     **options
         Options of the explainer ``redundancy``, and those of the engine as in `importance`.
+
+    References
+    ----------
+    https://uq-report.readthedocs.io/en/stable/methods/redundancy.html
+
+    Examples
+    --------
+    >>> from uq_report.testing import linear_subject
+    >>> redundancy(linear_subject(60)).summary()["feature"].iloc[0] in ("a", "b")  # their correlation is 0.8
+    True
     """
     return _result(ids.REDUNDANCY, subject, options)
 
@@ -277,6 +391,17 @@ def calibration(subject: Subject, /, **options: Unpack[types.CalibrationOptions]
     subject : Subject, or a model with X and y
     **options
         Options of the explainer ``calibration``, and those of the engine as in `importance`.
+
+    References
+    ----------
+    https://uq-report.readthedocs.io/en/stable/methods/calibration.html
+
+    Examples
+    --------
+    >>> from uq_report.testing import linear_subject
+    >>> table = calibration(linear_subject(60), n_draws=99).estimates.set_index("item")
+    >>> table.loc[["crps", "crps_skill"], "estimate"].round(2).to_dict()
+    {'crps': 0.55, 'crps_skill': 0.79}
     """
     return _result(ids.CALIBRATION, subject, options)
 
@@ -300,6 +425,10 @@ def segments(
         Leaves of a tree, at most.
     **options
         Further options of the explainer ``segments``, and those of the engine as in `importance`.
+
+    References
+    ----------
+    https://uq-report.readthedocs.io/en/stable/methods/segments.html
 
     Examples
     --------
@@ -326,6 +455,10 @@ def selective(subject: Subject, /, **options: Unpack[types.SelectiveOptions]) ->
     **options
         Options of the explainer ``selective``, and those of the engine as in `importance`.
 
+    References
+    ----------
+    https://uq-report.readthedocs.io/en/stable/methods/selective.html
+
     Examples
     --------
     >>> import numpy as np
@@ -349,6 +482,20 @@ def groups(subject: Subject, /, **options: Unpack[types.GroupsOptions]) -> Resul
     subject : Subject, or a model with X, y and ``protected=``
     **options
         Options of the explainer ``groups``, and those of the engine as in `importance`.
+
+    References
+    ----------
+    https://uq-report.readthedocs.io/en/stable/methods/groups.html
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from uq_report.testing import linear_subject
+    >>> whole = linear_subject(60)
+    >>> sides = {"side": np.repeat(["left", "right"], 30)}
+    >>> view = groups(explain(whole.model.distribution, whole.X, whole.y, protected=sides), n_draws=99, n_min=5)
+    >>> sorted(set(view.frame["item"]))
+    ['all observations', 'left', 'right']
     """
     return _result(ids.GROUPS, subject, options)
 
@@ -362,6 +509,17 @@ def drift(subject: Subject, /, **options: Unpack[types.DriftOptions]) -> ResultV
     subject : Subject, or a model with X, y and ``train=``
     **options
         Options of the explainer ``support``, and those of the engine as in `importance`.
+
+    References
+    ----------
+    https://uq-report.readthedocs.io/en/stable/methods/support.html
+
+    Examples
+    --------
+    >>> from uq_report.testing import linear_subject
+    >>> view = drift(linear_subject(60, train=True), n_repeats=3)
+    >>> view.result.id
+    'support.shift'
     """
     view = _result(ids.SUPPORT, subject, options)
     return view[ids.SUPPORT_SHIFT] if ids.SUPPORT_SHIFT in view.ids else view
@@ -378,6 +536,17 @@ def agreement(subject: Subject, /, explainers: Chosen = None, **options: Unpack[
         Those compared; by default permutation importance, R-sens, Shapley values and local effects.
     **options
         Options of the explainer ``agreement``, and those of the engine as in `importance`.
+
+    References
+    ----------
+    https://uq-report.readthedocs.io/en/stable/methods/agreement.html
+
+    Examples
+    --------
+    >>> from uq_report.testing import linear_subject
+    >>> table = agreement(linear_subject(60), ["pfi", "ale"], n_draws=100).estimates
+    >>> table[table["measure"] == "nll"].set_index("feature")["estimate"].to_dict()
+    {'a': 3.0, 'b': 2.0, 'c': 1.0, 'd': 4.0}
     """
     compared = passed(registry.EXPLAINERS, explainers).names or (ids.PFI, ids.RSENS, ids.SHAP, ids.ALE)
     return _result(ids.AGREEMENT, subject, options, before=compared)
@@ -420,6 +589,10 @@ def case(
     A change is the replacement of one value by one that a training observation has, within that distance; the
     smallest has the fewest training observations between the two values.
 
+    References
+    ----------
+    https://uq-report.readthedocs.io/en/stable/howto/case.html
+
     Examples
     --------
     >>> import numpy as np
@@ -447,6 +620,17 @@ def dalex_explainer(subject: Subject, /, measure: str = "prediction", *, y: Any 
         For a measure of y, that of the row to explain by ``predict_parts``; see `api.interop`.
     label : str
         Shown in dalex's plots.
+
+    References
+    ----------
+    https://uq-report.readthedocs.io/en/stable/methods/dalex.html
+
+    Examples
+    --------
+    >>> from uq_report.testing import logistic_subject
+    >>> explainer = dalex_explainer(logistic_subject(60), "entropy")  # doctest: +SKIP
+    >>> explainer.model_parts(random_state=0).result["variable"].iloc[-2]  # doctest: +SKIP
+    'a'
     """
     engine = runner.make_engine(subject, runner.load_measures(), make_settings({}), None)
     return interop.dalex_explainer(subject, engine, measure, y, label)
@@ -517,6 +701,17 @@ def audit(
     **fields
         Fields of `Settings`: ``options={"pfi": {"n_repeats": 10}}``, ``seed``, ``confidence``, ``n_jobs``, ``as_of``,
         ``deny``, ``about={"title": ...}`` ...; they win over `settings`. Of a model also the arguments of `explain`.
+
+    References
+    ----------
+    https://uq-report.readthedocs.io/en/stable/start/reading.html
+
+    Examples
+    --------
+    >>> from uq_report.testing import linear_subject
+    >>> run = audit(linear_subject(60), explainers=["pfi", "calibration"], progress=False)
+    >>> run.keys()[0], run["pfi"].summary()["feature"].iloc[0]
+    ('calibration', 'c')
     """
     watch = runner.TimeBudget()
     if not isinstance(settings, Settings | None):
@@ -559,6 +754,13 @@ def _asked(explainers: Any, checks: Any, fields: Mapping[str, Any]) -> tuple[dic
         raise InputError(f"audit.{key} must be given in options; got an argument. Pass options={{{key!r}: {{...}}}}.")
     for key in fields.keys() & _MOVED.keys():
         raise InputError(f"audit.{key} must be given otherwise; got an argument. Pass {_MOVED[key]}.")
+    for key in fields.keys() - Settings.model_fields.keys():
+        installed = registry.find(registry.EXPLAINERS, names("audit.deny", fields.get("deny") or ()))
+        owners = [plugin.name for plugin in installed if key in options_of(registry.load(plugin))]
+        if owners:
+            call = f"options={{{owners[0]!r}: {{{key!r}: ...}}}}"
+            must = f"audit.{key} must be given in options, by explainer; got an argument"
+            raise InputError(f"{must}. Pass {call}; {', '.join(owners)} have it.")
     objects = [*of_explainers.objects, *of_checks.objects]
     asked = {**fields, "explainers": of_explainers.names, "checks": of_checks.names}
     given = measures_in(fields.get("options") or {}, objects)
@@ -594,7 +796,22 @@ def _settings(fields: Mapping[str, Any]) -> Settings:
 
 @known_arguments
 def load(path: str | Path) -> AuditRun:
-    """Return a saved audit, from its run.json or its folder; the model is not needed."""
+    """Return a saved audit, from its run.json or its folder; the model is not needed.
+
+    References
+    ----------
+    https://uq-report.readthedocs.io/en/stable/reference/run_json.html
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from uq_report.testing import linear_subject
+    >>> run = audit(linear_subject(60), explainers="redundancy", checks=(), progress=False)
+    >>> with TemporaryDirectory() as folder:
+    ...     loaded = load(run.save(f"{folder}/run.json"))
+    >>> loaded["redundancy"].estimates.equals(run["redundancy"].estimates)
+    True
+    """
     if not isinstance(path, str | Path):
         raise InputError(f"load.path must be a run.json, or a folder with one; got a {type(path).__name__}.")
     return AuditRun(*run_folder.read(path))
@@ -604,13 +821,19 @@ def _features_and_pairs(verb: str, features: Any, subject: Subject) -> dict[str,
     """Return the options of an explainer for names, positions and pairs of features as scikit-learn writes them."""
     if features is None:
         return {}
-    known = dict(enumerate(subject.features))
     given = [features] if isinstance(features, str | tuple) or not isinstance(features, Iterable) else features
-    chosen = [known.get(f, f) if isinstance(f, int) else f for f in given]
+    chosen = _by_name(given, subject)
     if not all(isinstance(entry, Iterable) for entry in chosen):
         raise InputError(f"{verb}.features must be a name, a position, a pair or a list of them; got {features!r}.")
     single = tuple(entry for entry in chosen if isinstance(entry, str))
-    return {"features": single, "pairs": tuple(entry for entry in chosen if not isinstance(entry, str))}
+    pairs = (tuple(_by_name(entry, subject)) for entry in chosen if not isinstance(entry, str))
+    return {"features": single, "pairs": tuple(pairs)}
+
+
+def _by_name(given: Iterable[Any], subject: Subject) -> list[Any]:
+    """Return features with names in place of positions."""
+    known = dict(enumerate(subject.features))
+    return [known.get(int(each), each) if isinstance(each, Integral) else each for each in given]
 
 
 def _refuse_near(name: str, unknown: Iterable[str], more: Iterable[str] = ()) -> None:
@@ -633,7 +856,9 @@ def _result(
     objects: list[tuple[str, Any]] = []
     known = registry.find(registry.EXPLAINERS, names(f"{name}.deny", options.get("deny") or ()))
     _refuse_near(name, options.keys() - options_of(registry.load(registry.named(known, name, "explainer"))))
-    present = measures_in({key: value for key, value in options.items() if value is not None}, objects)
+    present = dict(measures_in({key: value for key, value in options.items() if value is not None}, objects))
+    if isinstance(present.get("features"), list | tuple | range):
+        present["features"] = tuple(_by_name(present["features"], subject))
     settings = make_settings({key: present.pop(key) for key in _ENGINE if key in present}, "options")
     with registry.offered(objects), reported(present.pop("progress", None)) as callback:
         results = runner.single(subject, name, present, settings, callback, before)

@@ -125,6 +125,10 @@ def explain(  # noqa: PLR0913 - one call describes the whole subject; all but th
     UQReportError
         With the argument or column, what is allowed, and the remedy.
 
+    References
+    ----------
+    https://uq-report.readthedocs.io/en/stable/models.html
+
     Examples
     --------
     >>> import numpy as np
@@ -189,6 +193,20 @@ def explain_outputs(
     ------
     InputError
         If the model has one output; or as `explain`, for any of them.
+
+    References
+    ----------
+    https://uq-report.readthedocs.io/en/stable/models.html
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.linear_model import BayesianRidge
+    >>> from sklearn.multioutput import MultiOutputRegressor
+    >>> rng = np.random.default_rng(0)
+    >>> X, Y = rng.normal(size=(40, 2)), rng.normal(size=(40, 2))
+    >>> list(explain_outputs(MultiOutputRegressor(BayesianRidge()).fit(X, Y), X, Y))
+    ['0', '1']
     """
     check_explained(model, X, Y)
     deny = names("explain_outputs.deny", arguments.pop("deny", ()))

@@ -292,7 +292,7 @@ def _shap(kind: Any, result: Attribution, measure: str, row: int, label: str) ->
     return shap
 
 
-def to_shap(result: Attribution, measure: str, data: pd.DataFrame | None = None) -> Any:
+def to_shap(result: Attribution, measure: str) -> Any:
     """Return one measure's attributions as a `shap.Explanation` that every function of `shap.plots` takes.
 
     Parameters
@@ -300,8 +300,6 @@ def to_shap(result: Attribution, measure: str, data: pd.DataFrame | None = None)
     result : Attribution
         One value for each feature and row; a result of the explainer ``shap``, live or from a saved run.
     measure : str
-    data : DataFrame, optional
-        The explained rows, in the order of the result; by default the feature values the result keeps.
 
     Returns
     -------
@@ -325,7 +323,7 @@ def to_shap(result: Attribution, measure: str, data: pd.DataFrame | None = None)
             f"to_shap.result must have one value for each feature and row; got {result.id!r} with gaps. "
             "Break-down with interactions has no such table."
         )
-    table = _recorded(result, rows, features) if data is None else _matching(data, rows, features)
+    table = _recorded(result, rows, features)
     numbers = None if table is None else np.column_stack([_numbers(table[name].tolist()) for name in features])
     plain = table is None or all(map(_is_numeric, table.to_numpy(dtype=object).T))
     return shap.Explanation(
@@ -373,17 +371,6 @@ def _recorded(result: Attribution, rows: Sequence[int], features: Sequence[str])
     if not all(set(features) <= set(own) for own in values):
         return None
     return pd.DataFrame({name: pd.Series([own[name] for own in values], dtype=object) for name in features})
-
-
-def _matching(data: pd.DataFrame, rows: Sequence[int], features: Sequence[str]) -> pd.DataFrame:
-    """Return the user's rows with the result's features, or refuse them."""
-    missing = [name for name in features if name not in data.columns]
-    if missing or len(data) != len(rows):
-        raise InputError(
-            f"to_shap.data must hold the {len(rows)} explained rows with the columns {list(features)}; got {len(data)} "
-            f"rows without {missing}. Pass subject.X.iloc[result.frame['row'].unique()]."
-        )
-    return data[list(features)]
 
 
 def _is_numeric(column: Iterable[Any]) -> bool:

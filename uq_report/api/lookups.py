@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from .. import runner
 from ..core.engine.fast_path_evaluator import Engine
@@ -20,13 +19,17 @@ from .tables import TextTable
 
 
 @known_arguments
-def plugins(group: str | None = None) -> pd.DataFrame:
+def plugins(group: str | None = None) -> TextTable:
     """Return the installed plugins: group, name, distribution and version.
 
     Parameters
     ----------
     group : str, optional
         ``"explainers"``, ``"measures"``, ``"checks"``, ``"adapters"``, ``"renderers"`` ...; all by default.
+
+    References
+    ----------
+    https://uq-report.readthedocs.io/en/stable/reference/plugins.html
 
     Examples
     --------
@@ -42,13 +45,17 @@ def plugins(group: str | None = None) -> pd.DataFrame:
 
 
 @known_arguments
-def options(name: str) -> pd.DataFrame:
+def options(name: str) -> TextTable:
     """Return the options of an explainer or check: name, what is allowed, default and description.
 
     Parameters
     ----------
     name : str
         An explainer, ``"pfi"``, or a check, ``"checks.leak"``.
+
+    References
+    ----------
+    https://uq-report.readthedocs.io/en/stable/reference/explainers.html
 
     Examples
     --------
@@ -98,6 +105,10 @@ def scorer(measure: str | Measure = "nll") -> Scorer:
     Parameters
     ----------
     measure : str or Measure
+
+    References
+    ----------
+    https://uq-report.readthedocs.io/en/stable/reference/measures.html
 
     Examples
     --------

@@ -186,10 +186,9 @@ class AgreementOptions(CallOptions, total=False):
     gini: bool
 
 
-class InteractionsOptions(SensitivityOptions, AttributionsOptions, total=False):
+class InteractionsOptions(ProfileOptions, SensitivityOptions, AttributionsOptions, total=False):
     """Keyword arguments of `interactions`."""
 
     measures: Measures
-    features: Names | None
     unstable_below: float
     rows: int | Sequence[int] | None

@@ -26,6 +26,7 @@ from ..report.overview import Link, Overview, Row, counted
 from ..runner import plugins
 from .arguments import names
 from .reports import FORMATS, report_names
+from .tables import ByName, TextTable
 from .views import AuditRun, ResultView, Style
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ NAMES = (col.MEASURE, col.FEATURE, col.FEATURE_2)
 
 
 @answering
-class ResultViews(dict[str, ResultView]):
+class ResultViews(ByName[ResultView]):
     """The views of several subjects by label.
 
     Attributes
@@ -103,7 +104,7 @@ _CAPTION = (
 
 
 @answering
-class AuditRuns(dict[str, AuditRun]):
+class AuditRuns(ByName[AuditRun]):
     """The audits of several outputs, by name.
 
     Examples
@@ -119,6 +120,11 @@ class AuditRuns(dict[str, AuditRun]):
     >>> list(runs), runs["1"].run.subject["label"]
     (['0', '1'], 'MultiOutputRegressor: output 1')
     """
+
+    @property
+    def findings(self) -> TextTable:
+        """The open findings of all audits."""
+        return TextTable(_joined({name: run.findings.to_frame() for name, run in self.items()}))
 
     def write(self, folder: str | Path, formats: Iterable[str] = FORMATS, **style: Unpack[Style]) -> Path:
         """Write each audit into a sub-folder of its output's name, and index.html over them; return the folder.

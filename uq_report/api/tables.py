@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from html import escape
-from typing import Any
+from typing import Any, TypeVar
 
 import pandas as pd
 
+from ..core.support.errors import InputError, nearest
 from ..core.support.numbers import interval, number
 from ..core.support.text import clean
 from ..evidence import columns as col
@@ -19,24 +20,95 @@ _NAMES = (
 )  # fmt: skip
 
 
-class TextTable(pd.DataFrame):
-    """A frame of texts that a notebook shows in full: pandas cuts texts after 50 characters.
+_ROWS = "For its rows write: for row in table.itertuples()"
+V = TypeVar("V")
+
+
+class ByName(dict[str, V]):
+    """Things by name, and by number.
 
     Examples
     --------
-    >>> ">code</th>" in TextTable({"code": ["UQ101"]})._repr_html_()
-    True
+    >>> ByName(a="first", b="last")[-1]
+    'last'
+    """
+
+    def __getitem__(self, key: str | int) -> V:
+        """Return the thing of a name or a number."""
+        name = list(self)[key] if isinstance(key, int) and -len(self) <= key < len(self) else key
+        if name not in self:
+            raise InputError(f"The name must be one of {list(self)}; got {key!r}. {nearest(str(key), self)}")
+        return super().__getitem__(str(name))
+
+
+class ColumnName(str):
+    """The name of a column, which answers where the loop over a table means its rows."""
+
+    __slots__ = ()
+
+    def __getattr__(self, name: str) -> Any:
+        """Refuse the attribute of a row."""
+        raise AttributeError(f"A loop over a table gives its columns, {self!r} here. {_ROWS}")
+
+    def __getitem__(self, key: Any) -> str:
+        """Refuse the column of a row; return characters."""
+        if isinstance(key, str):
+            raise InputError(f"A loop over a table gives its columns, {self!r} here. {_ROWS}")
+        return super().__getitem__(key)
+
+
+class TextTable(pd.DataFrame):
+    """A frame of texts that a notebook shows in full, and a list of its rows by number and by name.
+
+    A name is a value of the column ``name``, else of the first: the code of a finding, the name of an option.
+
+    Examples
+    --------
+    >>> table = TextTable({"code": ["UQ101", "UQ203"], "severity": ["high", "low"]})
+    >>> table[0].severity, table["UQ203"].severity.tolist(), "UQ203" in table
+    ('high', ['low'], True)
     """
 
     @property
     def _constructor(self) -> type[pd.DataFrame]:
         return pd.DataFrame
 
+    def __iter__(self) -> Iterator[Any]:
+        """Iterate over the names of the columns, as pandas does."""
+        return map(ColumnName, self.columns)
+
+    def __contains__(self, key: object) -> bool:  # type: ignore[misc]  # final in pandas-stubs, not in pandas
+        """Say whether there is a column, or a row, of that name."""
+        return key in self.columns or (len(self) > 0 and key in set(self._names))
+
+    @property
+    def _names(self) -> pd.Series[Any]:
+        return self[next(column for column in ("name", *self.columns) if column in self.columns)]
+
     def __getitem__(self, key: Any) -> Any:
-        """Return a column, or a choice of rows; answer a number, which is meant as a row."""
-        if isinstance(key, int) and key not in self.columns:
-            raise KeyError(f"{key} is none of the columns {', '.join(self.columns)}; the row is .iloc[{key}]")
+        """Return a column, a choice of rows, the row of a number, or the rows of a name."""
+        if isinstance(key, int):
+            if not -len(self) <= key < len(self):
+                raise InputError(f"The number of a row must be below {len(self)}; got {key}.")
+            return self.iloc[key]
+        if isinstance(key, str) and key not in self.columns:
+            if key not in self:
+                known = {*self.columns, *(self._names if len(self) else ())}
+                raise InputError(f"The name of a row or column must be known; got {key!r}. {nearest(key, known)}")
+            return self.loc[(self._names == key).to_numpy()]
         return super().__getitem__(key)
+
+    def filter(self, *args: Any, **kwargs: Any) -> Any:
+        """Return a choice of columns, as pandas does; answer a choice of rows."""
+        for key in (name for name in kwargs if name in self.columns):
+            raise InputError(
+                f"filter must choose columns; got {key!r}. Write table[table[{key!r}] == {kwargs[key]!r}]."
+            )
+        return super().filter(*args, **kwargs)
+
+    def to_frame(self) -> pd.DataFrame:
+        """Return a DataFrame of pandas, without the rows by name."""
+        return pd.DataFrame(self)
 
     def _repr_html_(self) -> str:
         return as_table(self) if len(self) else "<p>None.</p>"
@@ -85,6 +157,7 @@ def as_table(frame: pd.DataFrame) -> str:
         texts["code"] = [f'<a href="{page}">{code}</a>' if page else code for code, page in pages]
     with pd.option_context("display.max_colwidth", None):
         table: str = texts.to_html(index=False, escape=False, border=0, justify="left")
+    table = re.sub(r"<td>(?=[^<]{80})", '<td style="text-align: left; min-width: 16em">', table)  # on small screens
     table = re.sub("<(t[dh])>", r'<\1 style="text-align: left">', table)  # themes of notebooks align to the right
     left = len(frame) - MAX_ROWS
     return table if left <= 0 else f"{table}<p>{left} further rows are in the frame.</p>"

@@ -36,7 +36,7 @@ from ..runner import figures
 from .interop import SHAP_PLOTS, shap_figure, to_dalex, to_shap
 from .reports import FORMATS, renderers, reports_of
 from .showing import in_notebook, open_file, show, show_page
-from .tables import TextTable, compact, estimates_page
+from .tables import ByName, TextTable, compact, estimates_page
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -182,18 +182,24 @@ class ResultView:
         for key in (name, f"{self.result.explainer}.{name}"):
             if key in self.ids:
                 return ResultView(self._results, key, self._deny, self._subject, self._choice)
-        if name in self.measures:
-            tables = (self.frame, self.estimates)
-            frame, estimates = (t[t[col.MEASURE] == name].reset_index(drop=True) for t in tables)
-            part = replace(self.result, frame=frame, estimates=estimates)
-            others = [part if result.id == part.id else result for result in self._results]
-            return ResultView(others, part.id, self._deny, self._subject, self._choice)
+        tables = (self.frame, self.estimates)
+        for columns in ([col.MEASURE], [col.FEATURE, col.FEATURE_2]):
+            frame, estimates = (t[(t.filter(columns) == name).any(axis=1)].reset_index(drop=True) for t in tables)
+            if len(frame) or len(estimates):
+                part = replace(self.result, frame=frame, estimates=estimates)
+                others = [part if result.id == part.id else result for result in self._results]
+                return ResultView(others, part.id, self._deny, self._subject, self._choice)
         ends = [key.removeprefix(f"{self.result.explainer}.") for key in self.ids]
-        known = (*self.measures, *self.ids, *ends, *self._kinds)
         raise InputError(
-            f"{who} must be one of {[*ends, *self._kinds]}, or a measure of {list(self.measures)}; got {name!r}. "
-            f"{nearest(str(name), set(known))}"
+            f"{who} must be one of {[*ends, *self._kinds]}, a measure of {list(self.measures)}, or a feature of the "
+            f"result; got {name!r}. {nearest(str(name), {*self._known_keys, *ends, *self._kinds})}"
         )
+
+    @property
+    def _known_keys(self) -> tuple[str, ...]:
+        """What may stand in brackets behind the view."""
+        features = self.frame[col.FEATURE].unique() if col.FEATURE in self.frame else ()
+        return (*self.measures, *self.ids, *map(str, features))
 
     @property
     def _kinds(self) -> tuple[str, ...]:
@@ -323,12 +329,12 @@ class AuditRun:
         self._subject = subject
 
     @property
-    def results(self) -> tuple[Result, ...]:
-        """Every result, in the order of the run."""
-        return self.run.results
+    def results(self) -> ByName[ResultView]:
+        """The view of every result by its id, in the order of the run."""
+        return ByName({key: self[key] for key in self})
 
     @property
-    def findings(self) -> pd.DataFrame:
+    def findings(self) -> TextTable:
         """All open findings, most severe first: code, severity, title, statement, remedy, features, evidence, docs."""
         listed = [
             (f.code, f.severity, f.title, f.statement, f.remedy, ", ".join(f.features), ", ".join(f.evidence), f.docs)
@@ -338,7 +344,7 @@ class AuditRun:
         return TextTable([tuple(map(clean, row)) for row in listed], columns=columns)
 
     @property
-    def not_run(self) -> pd.DataFrame:
+    def not_run(self) -> TextTable:
         """What did not run: group, name, reason, and the kind of cause."""
         rows = [(n.group, n.name, clean(n.reason), n.cause) for n in self.run.not_run]
         return TextTable(rows, columns=["group", "name", "reason", "cause"])
@@ -355,11 +361,17 @@ class AuditRun:
 
     def keys(self) -> tuple[str, ...]:
         """Return the ids of all results."""
-        return tuple(result.id for result in self.results)
+        return tuple(result.id for result in self.run.results)
+
+    _known_keys = property(keys)
 
     def __iter__(self) -> Iterator[str]:
         """Iterate over the ids of all results."""
         return iter(self.keys())
+
+    def __len__(self) -> int:
+        """Return how many results there are."""
+        return len(self.keys())
 
     def __getitem__(self, id: str) -> ResultView:
         """Return the view of one result, with those of the same explainer."""
@@ -367,7 +379,7 @@ class AuditRun:
         if id not in self.keys() and absent is not None:
             raise InputError(f"run[{id!r}] must be a result of the run; {absent.name} did not run: {absent.reason}.")
         result = self.run.result(id)
-        same = [r for r in self.results if r.explainer == result.explainer]
+        same = [r for r in self.run.results if r.explainer == result.explainer]
         return ResultView(same, id, self.run.denied, self._subject)
 
     def compare(self, previous: Earlier) -> AuditRun:
@@ -409,9 +421,9 @@ class AuditRun:
         run_folder.write_files(place.parent, {place.name: self.render(suffixes[suffix], **style)})
         return place
 
-    def summary(self) -> pd.DataFrame:
+    def summary(self) -> TextTable:
         """Return one row per explainer and check: what it gave, or why it did not run."""
-        rows = [("explainers", r.explainer, f"result {r.id}", clean(r.title)) for r in self.results]
+        rows = [("explainers", r.explainer, f"result {r.id}", clean(r.title)) for r in self.run.results]
         rows += [("checks", o.check, o.state.replace("_", " "), clean(o.reason)) for o in self.run.outcomes]
         rows += [(n.group, n.name, "not run", clean(n.reason)) for n in self.run.not_run if n.group != "checks"]
         return TextTable(rows, columns=["group", "name", "outcome", "detail"])
@@ -454,7 +466,7 @@ class AuditRun:
         return content
 
     def write(self, folder: str | Path, formats: Iterable[str] = FORMATS, **style: Unpack[Style]) -> Path:
-        """Write the report, run.json, evidence/*.csv, clock.json and SHA256SUMS into `folder`; return the folder.
+        """Write the report, run.json, the evidence as CSV, clock.json and SHA256SUMS into `folder`; return the folder.
 
         An audit is called report.html, other templates by their name: brief.html. What the report needs is looked at
         first, then all but the report is written, then each of its files that can be made. Of the others a RenderError

@@ -1,4 +1,14 @@
-"""The families of predictive distributions, one file each."""
+"""Predictive distributions: the families, mixtures, tables and wrappers that a model of your own returns.
+
+References
+----------
+https://uq-report.readthedocs.io/en/stable/methods/distributions.html
+
+Examples
+--------
+>>> Normal([0.0, 1.0], [1.0, 2.0]).entropy().round(2).tolist()
+[1.42, 2.11]
+"""
 
 from ..core.support.errors import nearest
 from .families.beta import Beta as Beta

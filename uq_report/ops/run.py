@@ -316,6 +316,10 @@ def run(
     Nothing is printed. What happens on the way goes to the logger ``uq_report``: a mail or tracking store that failed
     as errors, which cost no report.
 
+    References
+    ----------
+    https://uq-report.readthedocs.io/en/stable/howto/audit_file.html
+
     Examples
     --------
     >>> import tempfile, pandas as pd

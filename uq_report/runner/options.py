@@ -111,7 +111,7 @@ def options_of(cls: Any) -> dict[str, Option]:
     """
     if not is_dataclass(cls):
         return {}
-    types, texts = _types(cls), _descriptions(cls)
+    types, texts = _types(cls), descriptions(_doc(cls))
     options = {}
     for field in fields(cls):
         if field.init:
@@ -242,8 +242,14 @@ def _doc(cls: Any) -> str:
     return "" if text.startswith(f"{cls.__name__}(") else text
 
 
-def _descriptions(cls: Any) -> dict[str, str]:
-    """Return what the numpydoc section Parameters says of each name, on one line."""
-    section = _SECTION.search(_doc(cls) + "\n")
+def descriptions(doc: str) -> dict[str, str]:
+    r"""Return what the numpydoc section Parameters says of each name, on one line.
+
+    Examples
+    --------
+    >>> descriptions("Parameters\n----------\na, b : int\n    How many.")
+    {'a': 'How many.', 'b': 'How many.'}
+    """
+    section = _SECTION.search(doc + "\n")
     entries = _ENTRY.findall(section[1]) if section else []
     return {name: " ".join(body.split()) for names, body in entries for name in names.split(", ")}

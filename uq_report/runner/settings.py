@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from copy import deepcopy
 from datetime import UTC, date, datetime
 from numbers import Integral, Real
-from typing import Annotated, Any, Literal, TypeVar, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_args
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, WithJsonSchema
 from pydantic_core import ErrorDetails
@@ -90,7 +90,23 @@ Noun = Annotated[str, AfterValidator(must(lambda value: len(value) <= 40, "a wor
 Text = Annotated[str, AfterValidator(must(str.strip, "some text"))]
 
 
-class SettingsPart(BaseModel):
+if TYPE_CHECKING:  # type checkers know the fields, and the type of a model by its private name alone
+    from pydantic._internal._model_construction import ModelMetaclass as _Answering
+else:
+
+    class _Answering(type(BaseModel)):
+        """The type of settings, which answer a mistake in their call in the grammar of errors."""
+
+        def __call__(cls, *values: Any, **fields: Any) -> Any:
+            if values:
+                raise InputError(f"{cls.__name__} must be given by name; got {values[0]!r}. Fields: {_names(cls, ())}.")
+            try:
+                return super().__call__(**fields)
+            except ValidationError as error:
+                raise InputError("\n".join(_mistakes(cls, fields, cls.__name__, error))) from None
+
+
+class SettingsPart(BaseModel, metaclass=_Answering):
     """A part of the settings, frozen, without unknown keys."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -249,6 +265,10 @@ class Settings(RunSettings, BudgetSettings):
         Findings that are not open while the waiver holds.
     actions : tuple of Action
         Owners and due dates of findings.
+
+    References
+    ----------
+    https://uq-report.readthedocs.io/en/stable/reference/audit_toml.html
 
     Examples
     --------

@@ -88,6 +88,10 @@ class Subject:
         """Number of rows."""
         return len(self.X)
 
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return self.n
+
     @cached_property
     def targets(self) -> tuple[str, ...]:
         """Features and then groups: everything that has an importance."""

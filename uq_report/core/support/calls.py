@@ -7,7 +7,7 @@ from functools import wraps
 from inspect import Parameter, isfunction, signature
 from typing import Any, ParamSpec, TypeVar
 
-from .errors import InputError, nearest
+from .errors import FOREIGN_NAMES, InputError, nearest
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -65,6 +65,15 @@ def answering(cls: T) -> T:
 
 
 def no_attribute(self: Any, name: str) -> Any:
-    """Refuse an attribute that is not there."""
-    hint = "" if name.startswith("_") else f" {nearest(name, (n for n in dir(self) if not n.startswith('_')))}"
-    raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}.{hint}")
+    """Refuse an attribute that is not there, with the attribute or the key, as of ``run["pfi"]``, that is meant."""
+    if name.startswith("_"):
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}.")
+    hidden = dir(dict) if isinstance(self, dict) else ()
+    own = [each for each in dir(self) if not each.startswith("_") and each not in hidden]
+    hint = nearest(name, own)
+    labels = [label for label, part in self.items() if hasattr(type(part), name)] if isinstance(self, dict) else []
+    keys = self._known_keys if hasattr(type(self), "_known_keys") else ()
+    meant = [each for each in (name, *FOREIGN_NAMES.get(name, ())) if each in (*own, *keys)]
+    if labels or (meant and meant[0] in keys):
+        hint = f"Use brackets: [{(labels or meant)[0]!r}]{f'.{name}' * bool(labels)}."
+    raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}. {hint}")

@@ -45,6 +45,15 @@ class UQReportError(Exception):
 
     `exit_code` is how a command ends by one, `cause` why a part of an audit does not run by one, `row` the first row
     that it is about, counted in what was checked.
+
+    References
+    ----------
+    https://uq-report.readthedocs.io/en/stable/reference/exit_codes.html
+
+    Examples
+    --------
+    >>> InputError.exit_code, issubclass(InputError, UQReportError)
+    (3, True)
     """
 
     exit_code: ClassVar[int] = INPUT

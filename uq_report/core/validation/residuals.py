@@ -51,6 +51,10 @@ class Residuals:
     seed : int
         Of the folds, and of models fitted again that have no seed of their own.
 
+    References
+    ----------
+    https://uq-report.readthedocs.io/en/stable/howto/point_regressors.html
+
     Examples
     --------
     >>> Residuals(scale="modelled").form

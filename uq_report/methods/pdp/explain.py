@@ -14,7 +14,7 @@ from ...core.engine.fast_path_evaluator import Engine
 from ...core.explainer import BuiltInExplainer, MethodCard, Prior
 from ...core.model.describe import scalar
 from ...core.model.measures import Measure
-from ...core.model.results import ESTIMATE_COLUMNS, Diagnostic, Omission, Profile, Result
+from ...core.model.results import ESTIMATE_COLUMNS, Diagnostic, Interaction, Omission, Profile, Result
 from ...core.model.sampling import Sampling
 from ...core.model.subject import Subject
 from ...core.model.variants import Variant
@@ -22,6 +22,8 @@ from ...core.support import options as opt
 from ...core.support.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from ...core.support.errors import InputError
 from ...distributions import Categorical
+from ...evidence import columns as col
+from ...evidence import ids
 from ..shared.cards import card_of
 from ..shared.choice import leading, row_measures
 from ..shared.curves import are_pairs, features_of, fill, stacked, surface_places
@@ -29,6 +31,12 @@ from ..shared.estimates import estimate
 from ..shared.grids import FeatureGrid, make_grid
 
 MODES = ("plain", "centred", "derivative")
+ROUNDING = 1e-12
+SPREAD_NOTE = (
+    "The standard deviation, over the points of one feature, of the standard deviation of the joint partial dependence "
+    "along the other; the mean of both directions, in the unit of the measure (Greenwell et al. 2018). It has no "
+    "interval."
+)
 
 
 @dataclass(frozen=True)
@@ -118,15 +126,16 @@ class Curves:
             curves = np.append(curves, self.rows.ice)
         places = {k: np.tile(v, len(curves)) if np.ndim(v) else v for k, v in self.places().items()}
         repeated = np.repeat(curves, len(self.means))
-        return self._names(m) | places | {"curve": repeated, "value": values.T.ravel()}
+        return self.names(m) | places | {"curve": repeated, "value": values.T.ravel()}
 
     def estimates(self, m: int, confidence: float) -> dict[str, Any]:
         """Return one measure's average with its pointwise interval over new test samples."""
         mean, error = np.array(self.means)[:, m], np.array(self.errors)[:, m]
         interval = self.rows.sampling.interval(mean, error, confidence)
-        return estimate(mean, error, interval, confidence) | self._names(m) | self.places()
+        return estimate(mean, error, interval, confidence) | self.names(m) | self.places()
 
-    def _names(self, m: int) -> dict[str, Any]:
+    def names(self, m: int) -> dict[str, Any]:
+        """Return the measure and the features."""
         second = self.grids[1].feature if len(self.grids) == 2 else ""
         return {"measure": self.rows.measures[m].name, "feature": self.grids[0].feature, "feature_2": second}
 
@@ -239,7 +248,10 @@ class PartialDependence(BuiltInExplainer):
     features : tuple of str, optional
         All features by default.
     pairs : tuple of (str, str)
-        Pairs of features with a joint average, as the result ``pdp.surface``.
+        Pairs of features with a joint average, as the result ``pdp.surface``, and the interaction that it shows,
+        ``pdp.interaction``: the importance of one feature is the standard deviation of the joint average along its
+        points; ``½ (sd_k[sd_j PD_jk] + sd_j[sd_k PD_jk])`` is how much that differs between the points of the other
+        (Greenwell et al. 2018). It is 0 where the average is additive.
     grid_resolution : int
         Points of a numeric feature: observed quantiles at equally spaced levels, deduplicated.
     percentiles : tuple of float
@@ -256,7 +268,8 @@ class PartialDependence(BuiltInExplainer):
 
     References
     ----------
-    Wood et al., section 4. Goldstein et al. (2015), doi:10.1080/10618600.2014.907095.
+    Wood et al., section 4. Goldstein et al. (2015), doi:10.1080/10618600.2014.907095. Greenwell et al. (2018),
+    arXiv:1805.04755.
     """
 
     measures: tuple[str, ...] | None = None
@@ -289,7 +302,7 @@ class PartialDependence(BuiltInExplainer):
         return subject.n * points
 
     def explain(self, subject: Subject, engine: Engine, prior: Prior) -> Sequence[Result]:
-        """Return ``pdp``, ``pdp.own`` and ``pdp.distribution``, and ``pdp.surface`` where pairs are asked for."""
+        """Return ``pdp``, ``pdp.own`` and ``pdp.distribution``; ``pdp.surface`` and ``.interaction`` of pairs."""
         measures, omitted = row_measures(self.name, engine, self.measures)
         features, names = features_of(self.name, subject, self.features, self.pairs, self.custom_values)
         grids, unknown = self._grids(subject, names)
@@ -308,7 +321,8 @@ class PartialDependence(BuiltInExplainer):
         notes = (*rows.sampling.notes(), *(note for grid in grids.values() for note in grid.notes))
         results: list[Result] = [self._profile(single, engine, (rule, *notes), (*omitted, *unknown, *flat))]
         if self.pairs:
-            results.append(self._profile(double, engine, notes, (*omitted, *unknown), joint=True))
+            surface = self._profile(double, engine, notes, (*omitted, *unknown), joint=True)
+            results += [surface, self._interaction(double, surface)]
         if self.mode != "derivative":
             results.append(own_values(subject, single, base, engine))
         return [*results, distributions(subject, profiled, engine)]
@@ -358,6 +372,32 @@ class PartialDependence(BuiltInExplainer):
             options=asdict(self) | {"custom_values": points},
             notes=(*notes, "Intervals are pointwise and cover new test samples for the fixed model."),
             omissions=(*omissions, *filter(None, gaps)),
+        )
+
+    def _interaction(self, curves: Sequence[Curves], surface: Profile) -> Interaction:
+        """Return how much the spread along one feature differs between the points of the other, by pair."""
+        lines = []
+        for c in curves:
+            values = np.array(c.means).reshape(*(len(grid.steps) for grid in c.grids), -1)
+            if min(values.shape[:2]) > 1:
+                strength = np.mean([values.std(axis=k, ddof=1).std(axis=0, ddof=1) for k in (0, 1)], axis=0)
+                strength = np.where(strength < ROUNDING * np.abs(values).max(axis=(0, 1)), 0.0, strength)
+                lines += [{**c.names(m), "estimate": s} for m, s in enumerate(strength) if c.omission(m) is None]
+        bare = dict.fromkeys(("std_error", "lower", "upper", "confidence"), np.nan) | {"covers": "none"}
+        keys = [col.MEASURE, col.FEATURE, col.FEATURE_2, col.ESTIMATE]
+        estimates = pd.DataFrame(lines, columns=keys).assign(**bare)[[*ESTIMATE_COLUMNS, col.FEATURE_2]]
+        return Interaction(
+            id=ids.PDP_INTERACTION,
+            explainer=self.name,
+            title="Interaction strength: partial dependence",
+            frame=estimates.assign(repeat=0, value=estimates["estimate"])[list(Interaction.columns)],
+            estimates=estimates,
+            options=surface.options,
+            notes=(
+                SPREAD_NOTE,
+                "A pair whose features have effects of their own has a larger value than one without.",
+            ),
+            omissions=surface.omissions,
         )
 
 

@@ -164,6 +164,20 @@ def verify(  # noqa: PLR0913 - files and flags
     ------
     InputError
         Something cannot be read, or there is no run.json to hold the report against.
+
+    References
+    ----------
+    https://uq-report.readthedocs.io/en/stable/howto/sign.html
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> from uq_report.api import audit
+    >>> from uq_report.testing import linear_subject
+    >>> done = audit(linear_subject(60), explainers="redundancy", checks=(), progress=False)
+    >>> with TemporaryDirectory() as folder:
+    ...     sorted({claim.state for claim in verify(done.write(folder, formats="markdown")).claims})
+    ['not assessed', 'verified']
     """
     place, anchors = Path(path), tuple(trust)
     folder = place if place.is_dir() else place.parent
