@@ -325,7 +325,7 @@ def test_a_calibration_that_is_acceptable_may_be_limited(other: tuple[Finding, .
     answer = answer_of(with_results(scored(confidence_gap=(0.0, -0.01, 0.01)), outcomes=outcomes))
     one = card(answer, "Calibration")
     assert one.headline == "Acceptable"
-    assert one.texts[0] == "Calibration gap 0.000 nats (−0.010 to 0.010), within the tolerance of ±0.05."
+    assert one.texts[0] == "Calibration gap 0.000 nats (90% interval −0.010 to 0.010), within the tolerance of ±0.05."
     assert one.texts[1:] == (("Limitation: Title of UQ401 (UQ401).",) if limited else ())
 
 
