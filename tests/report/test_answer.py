@@ -297,7 +297,7 @@ def test_miscalibrated_lifetimes_name_the_events() -> None:
     result = scored(confidence_gap=(0.2, 0.1, 0.3))
     result = replace(result, meta={**result.meta, "seen": 51, "expected": 34.2})
     texts = card(answer_of(with_results(result, outcomes=[gate("UQ101")])), "Calibration").texts
-    assert texts[0].endswith("(0.10 to 0.30). 51 events came where it expects 34.")
+    assert texts[0].endswith("(90% interval 0.10 to 0.30). 51 events came where it expects 34.")
 
 
 def test_an_inconclusive_calibration_has_the_sample_size_needed() -> None:
