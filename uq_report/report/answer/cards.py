@@ -254,8 +254,8 @@ def _undecided(e: RunReader, view: CalibrationView, gap: ScoreLine) -> str:
 
 def _words(gap: ScoreLine, sign: int = 1) -> str:
     """Return the gap with its 90% interval."""
-    ends = sorted((sign * gap.lower_90, sign * gap.upper_90))
-    return value_words(sign * gap.estimate, *ends, gap.unit, confidence=0.9)
+    low, high = sorted((sign * gap.lower_90, sign * gap.upper_90))
+    return value_words(sign * gap.estimate, low, high, gap.unit, confidence=0.9)
 
 
 def realised(e: RunReader) -> str:
