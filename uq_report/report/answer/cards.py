@@ -15,7 +15,7 @@ from ...evidence.outcomes import CONFIDENCE_GAP, LOG_SCORE, CalibrationView, Dec
 from ...evidence.view import by_feature
 from ...reading.referral import ordering_words, referral_words
 from ...reading.run_reader import FAILED, RunReader
-from ...reading.sentences import amount, apart, estimate_words, percent, scaled, share, unbracketed
+from ...reading.sentences import amount, apart, estimate_words, percent, share, unbracketed
 from ..sections.comparisons import in_the_large
 from ..sections.outcomes import ITEMS_WITH_SKILL
 from ..sections.uncertainty import gain_words, score_name, why_open
@@ -257,7 +257,8 @@ def _undecided(e: RunReader, view: CalibrationView, gap: ScoreLine) -> str:
 
 def _words(gap: ScoreLine, sign: int = 1) -> str:
     """Return the gap with its 90% interval."""
-    return scaled(gap.estimate, gap.lower_90, gap.upper_90, gap.unit, sign=sign)
+    low, high = sorted((sign * gap.lower_90, sign * gap.upper_90))
+    return value_words(sign * gap.estimate, low, high, gap.unit, confidence=0.9)
 
 
 def realised(e: RunReader) -> str:

@@ -259,7 +259,7 @@ RANKED = (ids.SHAP_IMPORTANCE, ids.PFI)
 LEAD = (
     "Curves are means over all observations with the feature set to one value; a dashed line is the accumulated local "
     "effect where it differs: prefer it for correlated features. Sentences describe the 5th to the 95th percentile. "
-    "Increases: the feature permuted, out of sample. H² has no interval."
+    "Increases: when the feature is permuted, out of sample. H² has no interval."
 )
 
 
