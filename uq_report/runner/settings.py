@@ -103,7 +103,7 @@ else:
             try:
                 return super().__call__(**fields)
             except ValidationError as error:
-                raise InputError("\n".join(_mistakes(cls, fields, cls.__name__, error))) from None
+                raise InputError("\n".join(_mistakes(cls, fields, cls.__name__, error).values())) from None
 
 
 class SettingsPart(BaseModel, metaclass=_Answering):
