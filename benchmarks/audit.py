@@ -58,7 +58,7 @@ ROWS = {"linear": 1000, "forest": 400, "boosting": 400, "process": 200}
 FEATURES = {"linear": 18, "forest": 8, "boosting": 8, "process": 5}
 TRAIN = 1000
 REPEATS, SHAP_ROWS, SHAP_BACKGROUND = 30, 50, 30
-OWN, PEERS = 2.5, 0.5
+OWN, PEERS = 3.5, 0.35
 # parts below this share of an audit are not listed
 LEAST = 0.01
 BARE, REPEATS_MADE = "bare predictions", "bare predictions with every repeat"

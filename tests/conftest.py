@@ -117,6 +117,7 @@ def pytest_collection(session: pytest.Session) -> Generator[None, object, object
             return (yield)
     finally:
         gc.collect()
+        gc.freeze()  # else every collection after a report looks at the million again, for a second
         gc.enable()
 
 

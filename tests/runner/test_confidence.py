@@ -56,7 +56,7 @@ NO_LEVELS = (
 REPEATED = re.compile(
     r"(?<=Share of a feature's information about the outcome that other features also carry: )[^.]* \d+%(?=\.)"
 )
-WITH_INTERVAL = re.compile(r"\b(\d+) % \((−?\d+) to (−?\d+)\)")
+WITH_INTERVAL = re.compile(r"\b(\d+)% \((−?\d+) to (−?\d+)\)")
 LEVEL = re.compile(r"\b(\d+)% (?:confidence )?interval|\bvalue \((\d+)%\)|\bat once \((\d+)%\)")
 
 
