@@ -136,7 +136,7 @@ def timed(job: Callable[[], Any]) -> tuple[float, Any]:
 
 def fresh(run: AuditRun) -> AuditRun:
     """Return an equal audit, of which nothing is made yet."""
-    return AuditRun(replace(run.run, results=tuple(map(replace, run.results))), run.clock)
+    return AuditRun(replace(run.run, results=tuple(map(replace, run.run.results))), run.clock)
 
 
 def whole(of: Subject) -> dict[str, float]:
