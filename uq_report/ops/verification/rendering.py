@@ -60,6 +60,7 @@ class Maker:
         self.differing = differing(run.environment)
         self.fault = ""
         self._document = cache(lambda form: document(run, form.kind, appendix=form.appendix))
+        self._undrawn = cache(lambda form: document(run, form.kind, appendix=form.appendix, draws=False))
         self._data = cache(self._rendered)
 
     def like(self, report: Report) -> Rendered | None:
@@ -94,7 +95,7 @@ class Maker:
 
     def _distance(self, form: DocumentForm, report: Report) -> int:
         """Return the number of sections that only the form, or only the report, has."""
-        parts = list(_walk(outline(document(self.run, form.kind, appendix=form.appendix, draws=False)).parts))
+        parts = list(_walk(outline(self._undrawn(form)).parts))
         paged = report.format == "pdf"
         own = {clean(f"{part.number} {part.section.title}") if paged else part.anchor for part in parts}
         return len(own ^ report.sections)
