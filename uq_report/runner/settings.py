@@ -103,7 +103,7 @@ else:
             try:
                 return super().__call__(**fields)
             except ValidationError as error:
-                raise InputError("\n".join(_mistakes(cls, fields, cls.__name__, error).values())) from None
+                raise _refusal(cls, fields, cls.__name__, error) from None
 
 
 class SettingsPart(BaseModel, metaclass=_Answering):
@@ -312,7 +312,7 @@ def validated(model: type[P], content: Mapping[str, Any], who: str) -> P:
     try:
         return model.model_validate(dict(content))
     except ValidationError as error:
-        raise InputError("\n".join(_mistakes(model, content, who, error).values())) from error
+        raise _refusal(model, content, who, error) from error
 
 
 def settled(model: type[P], content: Mapping[str, Any], who: str = "") -> tuple[P | None, list[str]]:
@@ -339,6 +339,11 @@ def refuse(mistakes: Iterable[str], who: str = "") -> None:
     lines = [f"{who}: {line}" if who else line for line in dict.fromkeys(mistakes)]
     if lines:
         raise InputError("\n".join(lines))
+
+
+def _refusal(model: type[BaseModel], content: Any, who: str, error: ValidationError) -> InputError:
+    """Return the error with one line per mistaken key."""
+    return InputError("\n".join(_mistakes(model, content, who, error).values()))
 
 
 def _mistakes(model: type[BaseModel], content: Any, who: str, error: ValidationError) -> dict[tuple[str, ...], str]:
