@@ -126,7 +126,7 @@ def print_apart(
             check=False,
         )
     except subprocess.TimeoutExpired as error:
-        raise _too_slow(f"{CLOCK * limits.cpu_seconds:g} s passed by the clock") from error
+        raise _too_slow(f"{CLOCK * limits.cpu_seconds:g} s passed by the clock", limits) from error
     except OSError as error:
         raise RenderError(f"pdf.process must start; got {error}. Free memory, or set isolated=False.") from error
     return _read(done, limits)
@@ -146,7 +146,7 @@ def _read(done: subprocess.CompletedProcess[bytes], limits: PdfRenderer) -> tupl
     """Return the child's answer, raise its error, and warn of what it warned of."""
     noise = clean(done.stderr.decode(errors="replace"), 500)
     if done.returncode < 0 and -done.returncode in _TIME:
-        raise _too_slow(f"{limits.cpu_seconds:g} s of processor time were used up")
+        raise _too_slow(f"{limits.cpu_seconds:g} s of processor time were used up", limits)
     line, _, pdf = done.stdout.partition(b"\n")
     try:
         head = json.loads(line)
@@ -171,8 +171,11 @@ def _read(done: subprocess.CompletedProcess[bytes], limits: PdfRenderer) -> tupl
     return pdf, head["problems"]
 
 
-def _too_slow(what: str) -> RenderError:
-    return RenderError(f"pdf.cpu_seconds must be enough for the page; {what}. {_LESS}")
+def _too_slow(what: str, limits: PdfRenderer) -> RenderError:
+    return RenderError(
+        f"pdf.cpu_seconds must be enough for the page; {what}. {_LESS} "
+        f"Python can spend them on a lack of memory, too: memory_mb is {limits.memory_mb}."
+    )
 
 
 PANGO = "Debian and Ubuntu: apt-get install libpango-1.0-0 libpangoft2-1.0-0 libharfbuzz-subset0"

@@ -105,24 +105,34 @@ def print_page(html: str, attachments: Sequence[Attachment] = (), as_of: str = "
     with _listening() as problems, warnings.catch_warnings():
         warnings.simplefilter("ignore", ResourceWarning)  # WeasyPrint leaves its own colour profile open
         try:
-            document = HTML(string=html, url_fetcher=DataOnly(), base_url=None).render(pdf_variant=VARIANT)
-            document.metadata.attachments = files
-            own_links(document.pages)
-            _declare_ua(document.metadata)
-            finish = _finisher({item.name: item.media_type for item in attachments})
-            return bytes(document.write_pdf(finisher=finish, pdf_variant=VARIANT)), problems
-        except FatalURLFetchingError as error:  # derives from BaseException
-            raise RenderError(f"pdf.images must be data: addresses; got {error}. Embed what the page shows.") from error
-        except RecursionError as error:
-            raise RenderError("pdf.page must not be nested this deeply; WeasyPrint gave up. Flatten it.") from error
-        except MemoryError:
+            return _laid_out(html, files, {item.name: item.media_type for item in attachments}), problems
+        except MemoryError:  # first, in a short function: CPython may spin where unwinding a long one needs memory
             raise
-        except SystemError as error:  # what C code makes of an allocation that failed
-            raise MemoryError from error
-        except Exception as error:  # WeasyPrint stops on some layouts by an assertion; the HTML is not affected
-            raise RenderError(
+        except (FatalURLFetchingError, Exception) as error:  # the first derives from BaseException
+            raise _refusal(error) from error
+
+
+def _laid_out(html: str, files: list[Any], media_types: dict[str, str]) -> bytes:
+    document = HTML(string=html, url_fetcher=DataOnly(), base_url=None).render(pdf_variant=VARIANT)
+    document.metadata.attachments = files
+    own_links(document.pages)
+    _declare_ua(document.metadata)
+    return bytes(document.write_pdf(finisher=_finisher(media_types), pdf_variant=VARIANT))
+
+
+def _refusal(error: BaseException) -> Exception:
+    """Return what an error of WeasyPrint means; the HTML is not affected."""
+    match error:
+        case FatalURLFetchingError():
+            return RenderError(f"pdf.images must be data: addresses; got {error}. Embed what the page shows.")
+        case RecursionError():
+            return RenderError("pdf.page must not be nested this deeply; WeasyPrint gave up. Flatten it.")
+        case SystemError():  # what C code makes of an allocation that failed
+            return MemoryError()
+        case _:  # WeasyPrint stops on some layouts by an assertion
+            return RenderError(
                 f"pdf.page must be printable; got {words_of(error)}. Use the HTML, or leave sections out."
-            ) from error
+            )
 
 
 def _attached(attachments: Sequence[Attachment], as_of: str) -> list[Any]:
