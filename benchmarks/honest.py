@@ -28,7 +28,6 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed
-from lifelines import WeibullAFTFitter
 from scipy.optimize import minimize_scalar
 from scipy.stats import beta, nbinom
 from scipy.stats import t as student_t
@@ -440,6 +439,8 @@ def censored_rows(n: int, rng: Rng) -> tuple[pd.DataFrame, tuple[Any, Any]]:
 
 def survival(rng: Rng) -> Case:
     """Return a Weibull model of accelerated failure times."""
+    from lifelines import WeibullAFTFitter  # the other designs need no optional library
+
     train, test = censored_rows(1000, rng), censored_rows(400, rng)
     with warnings.catch_warnings(action="ignore"):
         model = WeibullAFTFitter().fit(train[0].assign(t=train[1][0], e=train[1][1]), "t", "e")

@@ -124,7 +124,7 @@ def pytest_collection(session: pytest.Session) -> Generator[None, object, object
 @pytest.hookimpl(tryfirst=True)
 def pytest_collectreport(report: pytest.CollectReport) -> None:
     """Fail on a test module that cannot be imported: the search for doctests skips it, and all of its tests."""
-    if report.skipped and "unable to import module" in str(report.longrepr):
+    if report.skipped and report.nodeid.startswith("tests/") and "unable to import module" in str(report.longrepr):
         report.outcome = "failed"
 
 

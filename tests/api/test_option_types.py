@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import uq_report as uq
 from uq_report import api
 from uq_report.runner import plugins
@@ -120,6 +122,7 @@ def test_the_file_is_that_of_the_explainers() -> None:
 
 
 def test_mypy_passes_a_strict_script_and_refuses_wrong_options(tmp_path: Path) -> None:
+    pytest.importorskip("mypy", reason="this test checks types")
     for name, content in (("good", GOOD), ("bad", BAD)):
         (tmp_path / f"{name}.py").write_text(content)
     files = [str(tmp_path / f"{name}.py") for name in ("good", "bad")]

@@ -33,6 +33,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVR
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
+pytest.importorskip("numba", reason="walks down trees are compiled")
+
 from uq_report.api import explain
 from uq_report.core.engine.fast_path_evaluator import Engine
 from uq_report.core.model.adapter import class_names
@@ -58,7 +60,6 @@ from uq_report.methods.pfi.explain import PermutationImportance
 from uq_report.methods.shap.explain import ShapleyValues
 from uq_report.testing import fast_path_model_checks, measures
 
-pytest.importorskip("numba")
 N, RNG = 90, np.random.default_rng(0)
 WHOLE = RNG.normal(size=(N, 5))
 WHOLE[:, 3] = RNG.integers(0, 12, N)

@@ -7,14 +7,14 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
-
-from pyhanko.pdf_utils import generic
-from pyhanko.pdf_utils.reader import PdfFileReader
+from typing import TYPE_CHECKING, Any
 
 from ...core.support.errors import InputError, words_of
 from ...core.support.text import clean, count
 from .evidence import State, VerificationVerdict, failed, left_open, proven
+
+if TYPE_CHECKING:
+    from pyhanko.pdf_utils.reader import PdfFileReader
 
 _ROOT = frozenset({"/AcroForm", "/Extensions", "/Perms", "/Version"})
 _INFO = frozenset({"/ModDate", "/Producer"})
@@ -27,6 +27,8 @@ _DATED = re.compile(rb"\d{4}-\d\d-\d\dT[\d:.+Z-]+|.*\bpyHanko\b.*|")  # the time
 
 def first_revision(data: bytes) -> bytes:
     """Return the part of a PDF that its later revisions follow, without blanks at its end."""
+    from pyhanko.pdf_utils.reader import PdfFileReader
+
     place = PdfFileReader(io.BytesIO(data)).xrefs.get_startxref_for_revision(0)
     end = re.search(rb"startxref\s+%d\s+%%%%EOF" % place, data)
     return data[: end.end()] if end else b""
@@ -86,6 +88,8 @@ def _changes(reader: PdfFileReader, revision: int, widgets: set[int]) -> Iterato
 
 def _allowed(name: str, old: Any, new: Any, widgets: set[int]) -> bool:
     """Return whether a signature may change an object so: what it does not need stays, lists of notes grow by it."""
+    from pyhanko.pdf_utils import generic
+
     if name == "/Metadata":
         return set(_words(new) - _words(old)) == set()
     if isinstance(old, generic.ArrayObject):
@@ -197,8 +201,6 @@ def certificates_in(file: str | Path, option: str) -> list[Any]:
 
 def starts_with(data: bytes, rendered: bytes) -> bool:
     """Return whether the first revision of a PDF, which its signatures follow, is exactly the rendered report."""
-    from .signatures import first_revision
-
     return first_revision(data) == rendered.rstrip()
 
 
@@ -236,8 +238,6 @@ def _judge(
 
 def _revisions(reader: Any, data: bytes) -> VerificationVerdict:
     """Say whether each revision after the first adds a signature and nothing else."""
-    from .signatures import first_revision, foreign
-
     faults, size = list(foreign(reader)), len(first_revision(data))
     if faults:
         more = f"; and {count(len(faults) - 1, 'other fault')}" if len(faults) > 1 else ""

@@ -57,7 +57,7 @@ class TreePath:
         if walkable is None:
             return None
         if not installed("numba"):
-            raise MissingDependencyError(f"fast path {self.name!r}", "numba", "shap")
+            raise MissingDependencyError(f"fast path {self.name!r}", "numba", "fast")
         from .walks import Walks  # loads numba, which takes as long as few predictions
 
         return Walks(walkable, X)
