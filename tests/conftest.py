@@ -4,6 +4,7 @@ import gc
 import importlib
 import os
 import pkgutil
+import sys
 from collections import Counter
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager, nullcontext, suppress
@@ -123,9 +124,15 @@ def pytest_collection(session: pytest.Session) -> Generator[None, object, object
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collectreport(report: pytest.CollectReport) -> None:
-    """Fail on a test module that cannot be imported: the search for doctests skips it, and all of its tests."""
-    if report.skipped and report.nodeid.startswith("tests/") and "unable to import module" in str(report.longrepr):
-        report.outcome = "failed"
+    """Fail on a test module that cannot be imported: the search for doctests skips it, and all of its tests.
+
+    A module of the package that lacks an optional library is skipped; pytest would leave the half of it to be imported.
+    """
+    if report.skipped and "unable to import module" in str(report.longrepr):
+        if report.nodeid.startswith("tests/"):
+            report.outcome = "failed"
+        else:
+            sys.modules.pop(report.nodeid.removesuffix(".py").replace("/", "."), None)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -284,7 +284,7 @@ def test_plugins_names_the_library_that_is_missing(monkeypatch: pytest.MonkeyPat
         ("adapters", "ngboost"): "needs ngboost, not installed: pip install 'uq_report[models]'",
         ("loaders", "feather"): "needs pyarrow, not installed: pip install 'uq_report[parquet]'",
         ("loaders", "parquet"): "needs pyarrow, not installed: pip install 'uq_report[parquet]'",
-        ("fast_paths", "trees"): "needs numba, not installed",
+        ("fast_paths", "trees"): "needs numba, not installed: pip install 'uq_report[fast]'",
     }
     assert "Cannot be used: it needs shap, not installed" in call("plugins", "explainers.shap").stdout
 
