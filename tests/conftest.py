@@ -97,6 +97,14 @@ def load_package() -> None:
                 importlib.import_module(module.name)
 
 
+def drop_halves() -> None:
+    """Forget modules that lack an optional library: the search for doctests leaves the half of them to be imported."""
+    for name in [name for name in sys.modules if name.startswith("uq_report.")]:
+        parent, _, last = name.rpartition(".")
+        if not hasattr(sys.modules[parent], last):
+            del sys.modules[name]
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_setup(item: pytest.Item) -> Generator[None, None, None]:
     """Leave out what prepares a test that is left out."""
@@ -117,6 +125,7 @@ def pytest_collection(session: pytest.Session) -> Generator[None, object, object
         with untraced(config):
             return (yield)
     finally:
+        drop_halves()
         gc.collect()
         gc.freeze()  # else every collection after a report looks at the million again, for a second
         gc.enable()
@@ -124,15 +133,9 @@ def pytest_collection(session: pytest.Session) -> Generator[None, object, object
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collectreport(report: pytest.CollectReport) -> None:
-    """Fail on a test module that cannot be imported: the search for doctests skips it, and all of its tests.
-
-    A module of the package that lacks an optional library is skipped; pytest would leave the half of it to be imported.
-    """
-    if report.skipped and "unable to import module" in str(report.longrepr):
-        if report.nodeid.startswith("tests/"):
-            report.outcome = "failed"
-        else:
-            sys.modules.pop(report.nodeid.removesuffix(".py").replace("/", "."), None)
+    """Fail on a test module that cannot be imported: the search for doctests skips it, and all of its tests."""
+    if report.skipped and report.nodeid.startswith("tests/") and "unable to import module" in str(report.longrepr):
+        report.outcome = "failed"
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
