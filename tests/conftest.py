@@ -97,14 +97,6 @@ def load_package() -> None:
                 importlib.import_module(module.name)
 
 
-def drop_halves() -> None:
-    """Forget modules that lack an optional library: the search for doctests leaves the half of them to be imported."""
-    for name in [name for name in sys.modules if name.startswith("uq_report.")]:
-        parent, _, last = name.rpartition(".")
-        if not hasattr(sys.modules[parent], last):
-            del sys.modules[name]
-
-
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_setup(item: pytest.Item) -> Generator[None, None, None]:
     """Leave out what prepares a test that is left out."""
@@ -125,17 +117,27 @@ def pytest_collection(session: pytest.Session) -> Generator[None, object, object
         with untraced(config):
             return (yield)
     finally:
-        drop_halves()
         gc.collect()
         gc.freeze()  # else every collection after a report looks at the million again, for a second
         gc.enable()
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_collectreport(report: pytest.CollectReport) -> None:
-    """Fail on a test module that cannot be imported: the search for doctests skips it, and all of its tests."""
-    if report.skipped and report.nodeid.startswith("tests/") and "unable to import module" in str(report.longrepr):
-        report.outcome = "failed"
+class Unimported:
+    """Modules that the search for doctests skips because they cannot be imported."""
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_collectreport(self, report: pytest.CollectReport) -> None:
+        """Fail on a test module, all of whose tests were skipped; forget the half of one that lacks a library."""
+        if report.skipped and "unable to import module" in str(report.longrepr):
+            if report.nodeid.startswith("tests/"):
+                report.outcome = "failed"
+            else:
+                sys.modules.pop(report.nodeid.removesuffix(".py").replace("/", "."), None)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Register what concerns modules of the package, too, which hooks of this folder alone do not hear of."""
+    config.pluginmanager.register(Unimported())
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
