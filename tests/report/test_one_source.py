@@ -28,7 +28,7 @@ SAMPLES = {path.parent.name: path for path in sorted(samples.unpacked().glob("*/
 AUDITS = [*SAMPLES, *(pytest.param(name, marks=pytest.mark.minute) for name in FRESH)]
 NUMBER = r"[−-]?\d[\d,]*(?:\.\d+)?"
 UNIT = r"(?: ?(?:nats|points|%|units of the outcome|kW))?"
-ENDS = rf"(?:(?: \((?:\d+% (?:CI|interval) )?|, )({NUMBER}) to ({NUMBER}))?"
+ENDS = rf"(?:(?: \((?:\d+% CI )?|, )({NUMBER}) to ({NUMBER}))?"
 SIZE = rf"({NUMBER})({UNIT}){ENDS}"
 # a quantity -> how texts print it; FEATURE is any feature
 TEXTS = {

@@ -186,7 +186,7 @@ def test_the_tables_show_every_number(classes: Mapping[str, Result]) -> None:
     assert [table.evidence for table in tables] == [ids.SELECTIVE, ids.SELECTIVE_CURVE, ids.SELECTIVE_GROUPS]
     assert len(tables[1].rows) == len(classes[ids.SELECTIVE_CURVE].estimates)
     heads = [column.label for column in tables[1].columns]
-    assert "width of 90% intervals" not in heads
+    assert "width of 90% prediction intervals" not in heads
     numbers = SelectiveSection().section(reader(run_of(results(testing.linear_subject(200)))))
     curve = [block for block in inside(numbers.blocks) if isinstance(block, Table)][1]
-    assert "width of 90% intervals" in [column.label for column in curve.columns]
+    assert "width of 90% prediction intervals" in [column.label for column in curve.columns]

@@ -112,7 +112,7 @@ def draw_net_benefit(result: Result) -> Figure:
     low, high = ("band_lower", "band_upper") if banded else (col.LOWER, col.UPPER)
     words = interval_words(table)
     if banded:
-        words = f"{words.partition(' interval')[0]} band, all thresholds at once"
+        words = f"{words.partition(' CI')[0]} band, all thresholds at once"
     every: dict[str, Any] = {"color": style.ROLE["loss"], "linewidth": 1.2, "linestyle": style.LINES[2]}
     samples = [style.line(color=color, linewidth=1.6, label="model"), style.line(**every, label="treat all")]
     samples += [style.line(**IDEAL, label="treat none"), style.patch(color=style.BAND, linewidth=0, label=words)]

@@ -68,7 +68,7 @@ MISPREDICTED = Rule(
     when="Leaves of trees on the residual, grown on a part of the observations and judged on the others, and the same "
     "with the parts exchanged: the mean of outcome minus prediction d, in standard deviations of the model, is beyond "
     "the margin d²/2 = {margin} nats per observation, and further from 0 than that of the other observations (level "
-    "{level}, Holm-adjusted over segments and classes). High if the lower end of the 90% interval of |d| lies beyond "
+    "{level}, Holm-adjusted over segments and classes). High if the lower end of the 90% CI of |d| lies beyond "
     "{high} times the margin, medium beyond {medium} times, else low. An observation beyond {small} nats.",
     raised=("p_small <= level and nats > small",),
     grades=(

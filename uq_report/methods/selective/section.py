@@ -78,7 +78,7 @@ def _curve(e: RunReader) -> Iterable[Block]:
         ("share of all loss referred", lambda x: value_words(x.captured, x.captured_lower, x.captured_upper)),
     ]
     if any(isfinite(line.width) for line in view.lines):
-        fields.append((Column("width of 90% intervals", "number"), "width"))
+        fields.append((Column("width of 90% prediction intervals", "number"), "width"))
     caption = f"Risk-coverage curve. {intervals_caption(view.result.estimates)}"
     yield line_table("selective-curve-table", caption, view.lines, fields, of=view.result)
 

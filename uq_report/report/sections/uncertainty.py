@@ -77,7 +77,7 @@ def gate_words(e: RunReader) -> str:
     margin = e.gap_margin
     stated = "the stated probabilities" if e.subject.classes is not None else "the stated distributions"
     interval = unbracketed(value_words(gap.estimate, gap.lower_90, gap.upper_90, "nats"))
-    words = f"calibration gap {interval}, 90% interval, n = {view.n}"
+    words = f"calibration gap {interval}, 90% CI, n = {view.n}"
     if e.gate.tone == "bad":
         return spaced(f"Not acceptable: {_direction(gap)} ({words}).", gain_words(view))
     if e.gate.tone == "good":
@@ -148,7 +148,7 @@ def _title(e: RunReader, view: Bins) -> str:
             "unknown": "Outcomes against stated probabilities; calibration was not tested.",
         }.get(e.gate.tone, agree)
     if isinstance(view, Coverage):
-        kind = "intervals" if e.subject.classes is None else "label sets"
+        kind = "prediction intervals" if e.subject.classes is None else "label sets"
         wrong = [f"{100 * x.x:.0f}% {kind} cover {'fewer' if x.upper < x.x else 'more'}" for x in outside]
         good = f"No deviation of the coverage of {kind} from its nominal level is shown ({n})."
         return f"{joined(wrong)} outcomes than nominal." if wrong else good

@@ -21,7 +21,7 @@ def verdict(e: RunReader) -> str:
     headline, view = UNTESTED if ended is None else HEADLINES.get(ended.state, UNTESTED), SelectiveView.find(e.run)
     if headline != USEFUL or view is None:
         return headline
-    # the check asks for a 90% interval of the order alone
+    # the check asks for a 90% CI of the order alone
     above = view.number is None or view.number.lower > 0.5 * view.classes
     return USEFUL if above and lowers_loss(e.run) else OPEN
 
