@@ -7,9 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from uq_report.core.model.results import Importance, RowValues
+from uq_report.core.model.results import Diagnostic, Importance, RowValues
 from uq_report.core.support.errors import InputError
 from uq_report.evidence import codec
 from uq_report.evidence.run import Run
@@ -80,6 +81,24 @@ def test_runs_of_few_rows_are_written_as_before() -> None:
     assert codec.dumps(with_kept_rows(small)) == codec.dumps(small)
     content = json.loads(codec.dumps(small))
     assert set(content["results"][0]["rows"]) == {"measures", "features", "shape", "values"}
+
+
+def test_rows_that_no_later_run_compares_are_not_kept() -> None:
+    own = importance(terms(1, 50))
+    other = Diagnostic(
+        id="pfi.delta",
+        explainer="pfi",
+        title="Changes",
+        frame=pd.DataFrame(columns=list(Diagnostic.columns)),
+        estimates=own.estimates[:0],
+        rows=own.rows,
+    )
+    whole = replace(run(own), results=(own, other))
+    left = with_kept_rows(whole)
+    assert values(left) is own.rows
+    assert left.result("pfi.delta").rows is None
+    assert left.result("pfi.delta").notes[-1].endswith("keeps none, as no later run compares them.")
+    assert codec.dumps(with_kept_rows(left)) == codec.dumps(left)
 
 
 def test_the_challenger_keeps_as_many() -> None:

@@ -14,8 +14,8 @@ of the later run, whatever the earlier one had. A difference counts as a change 
 level after Holm's adjustment over all values compared.
 
 Explainers, checks and the comparison of two models read the row terms of all rows. Only the comparison with a later run
-reads them after that, so a run keeps those of a random sample of many rows: s rows give the standard error of such a
-difference up to a share of 1/√(2s).
+reads them after that, so a run keeps none of results that are not compared, and those of a random sample of many rows:
+s rows give the standard error of such a difference up to a share of 1/√(2s).
 """
 
 from __future__ import annotations
@@ -280,7 +280,7 @@ def _rank(key: _Key, a: _Record, b: _Record) -> ValueChange:
 
 
 def with_kept_rows(run: Run) -> Run:
-    """Return the run, and its challenger, with row values of a sample of the rows where there are many."""
+    """Return the run, and its challenger, with the row values that a later run compares, of a sample of many rows."""
     challenger = None if run.challenger is None else with_kept_rows(run.challenger)
     return replace(run, results=tuple(map(_kept, run.results)), challenger=challenger)
 
@@ -315,6 +315,9 @@ def _kept(result: Result) -> Result:
     rows = result.rows
     if rows is None or rows.sample is not None:
         return result
+    if not _is_compared(result):
+        note = "Of the values by observation, run.json keeps none, as no later run compares them."
+        return replace(result, rows=None, notes=(*result.notes, note))
     n, most = rows.n, _most(rows)
     if n <= most:
         return result
