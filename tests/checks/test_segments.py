@@ -160,8 +160,8 @@ def test_the_finding_names_rows_size_rest_and_remedy() -> None:
     finding = only(judged(line(), closest=[change | {"segment": "confidence_gap 1", "before": 0.3, "after": 0.1}]))
     assert finding.code == "UQ121"
     assert finding.statement == (
-        "Where age above 47 (200 of the 1000 observations that judge it) the loss exceeds the model's expectation "
-        "by 0.300 nats (95% CI 0.260 to 0.340), and by 0.300 nats (0.260 to 0.340) more than for the "
+        "For age above 47 (200 of the 1000 observations not used to define it) the loss exceeds the model's "
+        "expectation by 0.300 nats (95% CI 0.260 to 0.340), and by 0.300 nats (0.260 to 0.340) more than for the "
         "other 800 observations. Of all features, permuting income reduces the "
         "difference to the others most: from 0.300 to 0.100 nats."
     )
@@ -173,7 +173,7 @@ def test_the_finding_names_rows_size_rest_and_remedy() -> None:
 def test_rows_off_the_support_are_named_as_such() -> None:
     finding = only(judged(line(segment=OFF_SUPPORT, grown="", item="rows unlike any training row")))
     assert finding.statement.startswith(
-        "For rows unlike any training row (200 of the 1000 observations that judge it) the loss exceeds"
+        "For rows unlike any training row (200 of the 1000 observations not used to define it) the loss exceeds"
     )
     assert finding.remedy == "Check these 200 observations for wrong labels and missing features."
 
@@ -199,7 +199,7 @@ def test_concentrated_doubt_is_an_observation_from_a_margin_on(value: float, rai
     assert severities(outcome) == (["observation"] if raised else [])
     if raised:
         assert (
-            "Where age above 47 (200 of the 1000 observations that judge it) the uncertainty is higher: entropy"
+            "For age above 47 (200 of the 1000 observations not used to define it) the uncertainty is higher: entropy"
             in only(outcome).statement
         )
 
@@ -226,7 +226,7 @@ def test_doubt_needs_its_adjusted_test_and_names_the_largest_segment() -> None:
     assert judged(line("entropy", 0.5, p_adjusted=0.026)).findings == ()
     second = line("entropy", 0.6, segment="entropy 2", item="age above 60")
     finding = only(judged(line("entropy", 0.5, p_adjusted=0.025), second))
-    assert (finding.code, finding.statement.partition(" (")[0]) == ("UQ122", "Where age above 60")
+    assert (finding.code, finding.statement.partition(" (")[0]) == ("UQ122", "For age above 60")
 
 
 def test_rows_off_the_support_are_no_concentration() -> None:
@@ -297,7 +297,7 @@ def test_a_segment_that_both_halves_find_is_one_finding() -> None:
     again = offset(0.7, segment="residual 2", item="age above 45")
     finding = only(judged(residuals=(again, offset(0.8))))
     assert finding.statement == (
-        "Where age above 47 (100 of the 500 observations that judge it) the mean outcome is 5.00 and the mean "
+        "For age above 47 (100 of the 500 observations not used to define it) the mean outcome is 5.00 and the mean "
         "prediction 4.00: predictions are too low by 0.80 (95% CI 0.70 to 0.90) standard deviations of the "
         "model, about 0.32 nats per observation. So are they where age above 45."
     )

@@ -226,7 +226,7 @@ def test_reliability_is_drawn_over_all_probabilities_with_the_key_of_any_interva
 def test_the_range_of_a_right_model_is_drawn_where_one_bin_has_it() -> None:
     points = [(0.2, 0.3, 0.2, 0.4), (0.7, 0.6, 0.5, 0.7)]
     axes, key = lined(points, "calibration.reliability", [(0.1, 0.3), (np.nan, np.nan)])
-    assert (len(axes.collections), key[-1]) == (1, "where a right model's points lie")
+    assert (len(axes.collections), key[-1]) == (1, "points of a calibrated model")
     axes, key = lined(points, "calibration.reliability", [(np.nan, np.nan)] * 2)
     assert (len(axes.collections), len(key)) == (0, 2)
 

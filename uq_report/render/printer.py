@@ -183,7 +183,7 @@ def _finisher(media_types: dict[str, str]) -> Any:
                 file = pdf.objects[int(item["EF"]["F"].split()[0])]
                 file.extra["Subtype"] = "/" + _name(media_types[item["UF"].string])
                 file.extra["Filter"] = "/FlateDecode"  # packed here: pydyf packs once for the file, once for its hash
-                file.stream, file.compress = [zlib.compress(b"".join(file.stream))], False
+                file.stream, file.compress = [zlib.compress(b"".join(file.stream), 9)], False
 
     return finish
 

@@ -137,7 +137,7 @@ def draw(result: Result) -> Figure:
         axes.plot(x, oracle, **ORACLE)
         samples += [style.line(**REFERENCE, label="random order"), style.line(**ORACLE, label="best order")]
         axes.set(xlabel="share kept, least uncertain first (%)", xlim=(0, 101))
-        axes.set_ylabel(f"{view.loss}{' (%)' if scale > 1 else ''}")
+        axes.set_ylabel(f"{view.loss} (%)" if scale > 1 else f"{view.loss}\n({view.unit})")
         axes.set_ylim(bottom=0)
         style.key(figure, samples, columns=3)
     return figure
