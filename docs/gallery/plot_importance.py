@@ -2,7 +2,7 @@
 Permutation importance
 ======================
 
-The increase in log loss and the change in entropy, with 95% intervals over new test samples.
+The increase in log loss and the change in entropy, with 95% CI over new test samples.
 """
 
 from example import subject

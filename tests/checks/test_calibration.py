@@ -125,8 +125,8 @@ def test_a_failure_says_which_way_and_what_recalibration_lowers() -> None:
 
 
 @pytest.mark.parametrize(("gain_reach", "words"), [
-    (0.029, "Recalibration lowers the log loss by at least 0.030 nats (90% interval 0.001 to 0.059) per observation."),
-    (0.031, "Recalibration lowers the log loss by 0.030 nats (90% interval −0.001 to 0.061) per observation."),
+    (0.029, "Recalibration lowers the log loss by at least 0.030 nats (90% CI 0.001 to 0.059) per observation."),
+    (0.031, "Recalibration lowers the log loss by 0.030 nats (90% CI −0.001 to 0.061) per observation."),
 ])  # fmt: skip
 def test_a_gain_is_a_lower_bound_where_it_is_shown(gain_reach: float, words: str) -> None:
     finding = judged(gap=0.1, gain=0.03, p_adjusted=0.004, gain_reach=gain_reach).findings[0]
@@ -159,7 +159,7 @@ def test_a_test_that_rejects_a_small_error_is_an_observation() -> None:
 def test_of_lifetimes_the_events_are_counted() -> None:
     """Nats of a gap depend on the unit of time where rows are censored; events do not."""
     finding = judged(gap=0.1, gain=0.03, p_adjusted=0.004, seen=51, expected=34.24).findings[0]
-    assert "interval 0.090 to 0.110); 51 events came where it expects 34." in finding.statement
+    assert "CI 0.090 to 0.110); 51 events came where it expects 34." in finding.statement
 
 
 def test_an_infinite_nll_fails_and_says_why() -> None:
@@ -250,12 +250,10 @@ def test_one_test_that_rejects_is_enough_at_the_level_itself() -> None:
 
 def test_the_direction_of_a_gap_is_said_where_its_interval_leaves_out_0() -> None:
     statement = judged(gap=-0.1, p_adjusted=0.01).findings[0].statement
-    words = (
-        "The model is under-confident: mean entropy exceeds mean log loss by 0.100 nats (90% interval 0.090 to 0.110)"
-    )
+    words = "The model is under-confident: mean entropy exceeds mean log loss by 0.100 nats (90% CI 0.090 to 0.110)"
     assert words in statement
-    assert "the calibration gap is 0.010 nats (90% interval 0.000 to 0.020)" in judged(gap=0.01).reason
-    assert "the calibration gap is −0.010 nats (90% interval −0.020 to 0.000)" in judged(gap=-0.01).reason
+    assert "the calibration gap is 0.010 nats (90% CI 0.000 to 0.020)" in judged(gap=0.01).reason
+    assert "the calibration gap is −0.010 nats (90% CI −0.020 to 0.000)" in judged(gap=-0.01).reason
     assert "The calibration gap is not known" in judged(gap=NONE, gain=0.1, p_adjusted=0.01).findings[0].statement
 
 

@@ -172,7 +172,7 @@ def test_a_feature_that_makes_predictions_worse_is_named_alone_as_the_cause() ->
     assert finding.features == ("flipped",)
     assert finding.statement.startswith(
         "On these observations flipped makes predictions worse: permuting it lowers the loss by 0.1000 nats (95% "
-        "interval 0.0980 to 0.1020). "
+        "CI 0.0980 to 0.1020). "
     )
     assert [symptom.code for symptom in finding.explains] == ["UQ402", "UQ101", "UQ001", "UQ003", "UQ123", "UQ301"]
     assert finding.remedy.startswith("Check how the feature is populated, coded and signed")

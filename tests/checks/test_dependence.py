@@ -105,7 +105,7 @@ def test_a_loss_that_the_model_does_not_notice_is_an_observation_with_its_share_
     assert (finding.observed, finding.size) == pytest.approx((0.1, 0.5))
     assert finding.statement.startswith(
         "Permuting a increases the negative log-likelihood by 0.100 nats, and the stated uncertainty is not shown to "
-        "increase: 0.100 nats (95% interval 0.094 to 0.106) are not signalled, 50% of the model's skill"
+        "increase: 0.100 nats (95% CI 0.094 to 0.106) are not signalled, 50% of the model's skill"
     )
     little = diagnostic("calibration", [{"item": "log_score_skill", "estimate": 0.04}])
     two = run(read(a=(ZERO, PLUS)), little, known, classes=["no", "yes"])
@@ -113,7 +113,7 @@ def test_a_loss_that_the_model_does_not_notice_is_an_observation_with_its_share_
     assert Dependence().check(two).findings[0].statement.startswith("Permuting a increases the log loss by 0.100")
     half = judged(read(a=((0.05, 0.01), PLUS))).findings[0]
     assert half.statement == (
-        "The stated uncertainty does not signal 0.050 nats (95% interval 0.044 to 0.056) of the 0.100 nats by which "
+        "The stated uncertainty does not signal 0.050 nats (95% CI 0.044 to 0.056) of the 0.100 nats by which "
         "permuting a increases the negative log-likelihood."
     )
     assert half.size is None
@@ -140,9 +140,7 @@ def test_the_loss_as_a_whole_has_the_decimals_of_the_part_that_goes_unnoticed() 
     (finding,) = judged(read(0.04, a=(ZERO, (0.4, 0.01)), b=((0.3, 0.01), (0.7, 0.01)))).findings
     assert finding.features == ("a", "b")
     sentence = judged(read(0.04, b=((0.3, 0.01), (0.7, 0.01)))).findings[0].statement
-    assert sentence.startswith(
-        "The stated uncertainty does not signal 0.40 nats (95% interval 0.32 to 0.48) of the 0.70"
-    )
+    assert sentence.startswith("The stated uncertainty does not signal 0.40 nats (95% CI 0.32 to 0.48) of the 0.70")
 
 
 def test_a_row_is_concerned_by_more_than_the_margin() -> None:
@@ -164,7 +162,7 @@ def test_the_rules_print_their_defaults() -> None:
 
 def test_a_feature_alone_is_told_alone() -> None:
     (finding,) = judged(covered=cover({"a": (0.2, 0.35, 0.02, ("b",))})).findings
-    assert finding.statement.endswith("larger by 0.150 nats (95% interval 0.110 to 0.190).")
+    assert finding.statement.endswith("larger by 0.150 nats (95% CI 0.110 to 0.190).")
 
 
 def test_features_whose_wrong_values_go_unnoticed_are_one_finding_with_the_rows_it_concerns() -> None:
@@ -238,7 +236,7 @@ def test_what_partners_hide_is_one_observation_with_both_importances_and_names()
     assert finding.observed == pytest.approx(0.2)
     assert finding.statement == (
         "Adjusted for redundancy with a, the increase in the loss when b is permuted is larger by 0.200 nats (95% "
-        "interval 0.160 to 0.240). The same applies to a (by 0.15 nats, with b and c)."
+        "CI 0.160 to 0.240). The same applies to a (by 0.15 nats, with b and c)."
     )
 
 

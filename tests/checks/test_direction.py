@@ -265,7 +265,7 @@ def test_two_falls_make_up_their_sum_and_the_larger_one_is_told() -> None:
     assert (finding.observed, finding.lower, finding.upper) == pytest.approx((-4, -4 - reach, -4 + reach))
     assert finding.statement == (
         "The prediction is expected to be increasing in age, but between 0.6 and 0.8 the accumulated local effect "
-        "changes by −4.00 (95% interval −4.20 to −3.80). Steps in the wrong direction add up to "
+        "changes by −4.00 (95% CI −4.20 to −3.80). Steps in the wrong direction add up to "
         "6.00; the range of the curve is 20.0."
     )
     assert (finding.severity, judged(ale(curve, 0.1), high_size=0.31).findings[0].severity) == ("high", "medium")

@@ -64,7 +64,7 @@ def test_an_uncertainty_that_falls_is_an_observation_that_does_not_judge_it() ->
     assert (finding.severity, finding.evidence, finding.measures) == ("observation", ("pfi",), ("entropy",))
     assert (finding.observed, finding.threshold) == (-0.05, -0.01)
     assert finding.statement == (
-        "Permuting a lowers the stated uncertainty by 0.050 nats (95% interval 0.030 to 0.070). Whether it is "
+        "Permuting a lowers the stated uncertainty by 0.050 nats (95% CI 0.030 to 0.070). Whether it is "
         "calibrated there is not tested."
     )
 
@@ -72,7 +72,7 @@ def test_an_uncertainty_that_falls_is_an_observation_that_does_not_judge_it() ->
 def test_features_that_lower_the_uncertainty_are_one_finding_the_largest_first() -> None:
     (finding,) = confident(a=(-0.05, 0.01), b=(-0.2, 0.01), c=NOTHING).findings
     assert finding.features == ("b", "a")
-    assert "uncertainty by 0.200 nats (95% interval 0.180 to 0.220); so does a (0.050 nats)." in finding.statement
+    assert "uncertainty by 0.200 nats (95% CI 0.180 to 0.220); so does a (0.050 nats)." in finding.statement
 
 
 def test_the_exchanged_rows_outside_the_support_are_counted() -> None:

@@ -133,7 +133,7 @@ def test_uq802_is_graded_by_where_the_interval_lies(value: float, reach: float, 
     assert (finding.code, finding.severity, finding.observed) == ("UQ802", severity, value)
     side = "more" if value > 0 else "less"
     assert f") {side} than for the other 120 observations" in finding.statement
-    assert "is 0.150 nats (95% interval 0.140 to 0.160) above what the model expects, " in finding.statement
+    assert "is 0.150 nats (95% CI 0.140 to 0.160) above what the model expects, " in finding.statement
 
 
 def test_uq802_stays_silent_or_undetermined() -> None:
@@ -276,20 +276,17 @@ def test_an_interval_that_reaches_beyond_the_margin_leaves_a_group_open(value: f
 
 def test_losses_are_said_against_what_the_model_expects_or_by_themselves() -> None:
     (below,) = judged(difference("confidence_gap", -0.2, 0.1, p=0.001), own=-0.15).findings
-    assert "the loss is 0.150 nats (95% interval 0.140 to 0.160) below what the model expects, 0.20 nats" in (
-        below.statement
-    )
+    assert "the loss is 0.150 nats (95% CI 0.140 to 0.160) below what the model expects, 0.20 nats" in (below.statement)
     covered = difference("coverage_90", -0.2, 0.1, p=0.001) | {"unit": "share of observations"}
     (finding,) = judged(covered).findings
-    assert (
-        "the central 90% intervals cover 20 points (95% interval 10 to 30) less than for the other 120 observations"
-        in (finding.statement)
+    assert "90% prediction intervals cover 20 points (95% CI 10 to 30) less than for the other 120 observations" in (
+        finding.statement
     )
     assert (finding.measures, finding.threshold) == (("coverage_90",), 0.05)
     alone = difference("excess_loss", 0.2, 0.05, p=0.001, scale=0.4)
     results = (diagnostic("groups", [], attributes={}, n_min=30), diagnostic("groups.difference", [alone]))
     (finding,) = GroupsCheck().check(run(results=results)).findings
-    assert "the loss less its expectation is 0.20 nats (95% interval 0.15 to 0.25) more than" in finding.statement
+    assert "the loss less its expectation is 0.20 nats (95% CI 0.15 to 0.25) more than" in finding.statement
 
 
 def test_uq805_is_one_finding_of_an_attribute_with_the_numbers_of_its_largest_difference() -> None:
@@ -411,9 +408,9 @@ def test_where_nothing_could_be_exchanged_its_attributes_are_named() -> None:
 def test_the_size_of_a_contrast_of_0_keeps_its_interval() -> None:
     view = GroupsDifference.from_result(diagnostic("groups.difference", [difference("brier", 0.0)]))
     line = replace(view.lines[0], lower=-0.1, upper=0.2)
-    assert contrast(line, size=True) == contrast(line) == "0.00 nats (95% interval −0.10 to 0.20)"
+    assert contrast(line, size=True) == contrast(line) == "0.00 nats (95% CI −0.10 to 0.20)"
     below = replace(line, estimate=-0.05)
-    assert contrast(below, size=True).endswith("(95% interval −0.20 to 0.10)")
+    assert contrast(below, size=True).endswith("(95% CI −0.20 to 0.10)")
 
 
 def test_uq804_names_groups_that_cannot_be_judged_without_their_size() -> None:

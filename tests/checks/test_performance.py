@@ -155,12 +155,12 @@ def test_the_interval_decides_and_other_scores_grade(lines: list[Line], expected
 
 def test_a_finding_has_shares_of_the_baselines_score_and_no_size() -> None:
     finding = judged(scores(-0.03, 0.01)).findings[0]
-    assert "log loss exceeds theirs (0.500) by 0.030 nats (95% interval 0.020 to 0.040)" in finding.statement
+    assert "log loss exceeds theirs (0.500) by 0.030 nats (95% CI 0.020 to 0.040)" in finding.statement
     assert (finding.observed, finding.lower, finding.upper) == pytest.approx((-0.06, -0.08, -0.04))
     assert (finding.size, finding.affected) == (None, "")  # there is no skill to be a share of, and all rows count
     assert "which may be none" in judged(scores(0.0, 0.02)).reason
     unproved = judged(scores(0.0, 0.01)).findings[0].statement
-    assert "is better by less than 2% of theirs (95% interval, so it may be none)" in unproved
+    assert "is better by less than 2% of theirs (95% CI, so it may be none)" in unproved
 
 
 def test_over_claiming_stands_under_a_model_of_no_use() -> None:
@@ -226,7 +226,7 @@ def test_a_class_of_few_rows_is_not_judged() -> None:
         (
             scores(0.05, 0.02),
             "low",
-            "log loss is better by 0.050 nats (95% interval 0.030 to 0.070), and not by the expected 0.1",
+            "log loss is better by 0.050 nats (95% CI 0.030 to 0.070), and not by the expected 0.1",
         ),
         (scores(0.09, 0.02), "", ""),
         (scores(-0.03, 0.01), "critical", "predicts worse than the class frequencies"),
@@ -277,7 +277,7 @@ def test_a_baseline_of_nothing_judges_nothing() -> None:
 
 def test_a_gain_of_almost_nothing_is_less_than_a_thousandth() -> None:
     (finding,) = judged(scores(0.0, 0.0001)).findings
-    assert "is better by less than 0.1% of theirs (95% interval, so it is less than would count)" in finding.statement
+    assert "is better by less than 0.1% of theirs (95% CI, so it is less than would count)" in finding.statement
 
 
 @pytest.mark.parametrize(

@@ -105,7 +105,7 @@ def test_a_broken_rule_says_by_what_interval() -> None:
     assert finding.evidence == ("agreement", "pfi")
     assert (finding.threshold, finding.observed, finding.lower, finding.upper) == (3.0, 1.0, 1.0, 2.0)
     finding = only(judged("coverage 90 >= 0.94"))
-    assert "coverage of 90% intervals is 0.900 (0.870 to 0.930)." in finding.statement
+    assert "coverage of 90% prediction intervals is 0.900 (0.870 to 0.930)." in finding.statement
     assert finding.evidence == ("calibration.coverage",)
     assert (finding.threshold, finding.observed, finding.lower, finding.upper) == (0.94, 0.90, 0.87, 0.93)
 

@@ -28,7 +28,7 @@ FACTS = {"entropy": MeasureFacts("entropy", "nats", "uncertainty"), "variance": 
 
 def line(measure: str = CONFIDENCE_GAP, value: float = 0.3, error: float = 0.02, **more: Any) -> dict[str, Any]:
     """Return a segment of 200 of 1000 rows whose difference to the rest is its mean, but for `more`."""
-    unit = "units of y, squared" if measure in (EXCESS_LOSS, "variance") else "nats"
+    unit = "squared units of the outcome" if measure in (EXCESS_LOSS, "variance") else "nats"
     facts = {"measure": measure, "feature": "", "estimate": value, "std_error": error, "confidence": 0.95}
     facts |= {"lower": value - 2 * error, "upper": value + 2 * error, "covers": "new test samples"}
     facts |= {"item": "age above 47", "segment": f"{measure} 1", "grown": measure, "n": 200, "units": 200}
@@ -59,7 +59,7 @@ def offset(value: float, error: float = 0.05, **more: Any) -> dict[str, Any]:
     facts = {"measure": RESIDUAL, "feature": "", "estimate": value, "std_error": error, "confidence": 0.95}
     facts |= {"lower": value - 2 * error, "upper": value + 2 * error, "covers": "new test samples"}
     facts |= {"item": "age above 47", "segment": "residual 1", "level": "", "n": 100, "units": 1001, "share": 0.2}
-    facts |= {"n_rest": 400, "outcome": 5.0, "predicted": 4.0, "unit": "units of y", "nats": value**2 / 2}
+    facts |= {"n_rest": 400, "outcome": 5.0, "predicted": 4.0, "unit": "units of the outcome", "nats": value**2 / 2}
     facts |= {"difference": value, "difference_std_error": error, "freedom": 1000}
     return facts | more
 
@@ -160,8 +160,8 @@ def test_the_finding_names_rows_size_rest_and_remedy() -> None:
     finding = only(judged(line(), closest=[change | {"segment": "confidence_gap 1", "before": 0.3, "after": 0.1}]))
     assert finding.code == "UQ121"
     assert finding.statement == (
-        "Where age above 47 (200 of the 1000 observations that judge it) the loss exceeds the model's expectation "
-        "by 0.300 nats (95% interval 0.260 to 0.340), and by 0.300 nats (0.260 to 0.340) more than for the "
+        "For age above 47 (200 of the 1000 observations not used to define it) the loss exceeds the model's "
+        "expectation by 0.300 nats (95% CI 0.260 to 0.340), and by 0.300 nats (0.260 to 0.340) more than for the "
         "other 800 observations. Of all features, permuting income reduces the "
         "difference to the others most: from 0.300 to 0.100 nats."
     )
@@ -173,7 +173,7 @@ def test_the_finding_names_rows_size_rest_and_remedy() -> None:
 def test_rows_off_the_support_are_named_as_such() -> None:
     finding = only(judged(line(segment=OFF_SUPPORT, grown="", item="rows unlike any training row")))
     assert finding.statement.startswith(
-        "For rows unlike any training row (200 of the 1000 observations that judge it) the loss exceeds"
+        "For rows unlike any training row (200 of the 1000 observations not used to define it) the loss exceeds"
     )
     assert finding.remedy == "Check these 200 observations for wrong labels and missing features."
 
@@ -199,7 +199,7 @@ def test_concentrated_doubt_is_an_observation_from_a_margin_on(value: float, rai
     assert severities(outcome) == (["observation"] if raised else [])
     if raised:
         assert (
-            "Where age above 47 (200 of the 1000 observations that judge it) the uncertainty is higher: entropy"
+            "For age above 47 (200 of the 1000 observations not used to define it) the uncertainty is higher: entropy"
             in only(outcome).statement
         )
 
@@ -226,7 +226,7 @@ def test_doubt_needs_its_adjusted_test_and_names_the_largest_segment() -> None:
     assert judged(line("entropy", 0.5, p_adjusted=0.026)).findings == ()
     second = line("entropy", 0.6, segment="entropy 2", item="age above 60")
     finding = only(judged(line("entropy", 0.5, p_adjusted=0.025), second))
-    assert (finding.code, finding.statement.partition(" (")[0]) == ("UQ122", "Where age above 60")
+    assert (finding.code, finding.statement.partition(" (")[0]) == ("UQ122", "For age above 60")
 
 
 def test_rows_off_the_support_are_no_concentration() -> None:
@@ -297,8 +297,8 @@ def test_a_segment_that_both_halves_find_is_one_finding() -> None:
     again = offset(0.7, segment="residual 2", item="age above 45")
     finding = only(judged(residuals=(again, offset(0.8))))
     assert finding.statement == (
-        "Where age above 47 (100 of the 500 observations that judge it) the mean outcome is 5.00 and the mean "
-        "prediction 4.00: predictions are too low by 0.80 (95% interval 0.70 to 0.90) standard deviations of the "
+        "For age above 47 (100 of the 500 observations not used to define it) the mean outcome is 5.00 and the mean "
+        "prediction 4.00: predictions are too low by 0.80 (95% CI 0.70 to 0.90) standard deviations of the "
         "model, about 0.32 nats per observation. So are they where age above 45."
     )
     assert (finding.features, finding.affected, finding.observed) == (("age",), "100 of 500 observations", 0.8)

@@ -77,7 +77,7 @@ def run(**parts: Any) -> Run:
 def test_all_is_well() -> None:
     outcome = judged()
     assert outcome.state == "passed"
-    assert "5.0% (95% interval 3.0 to 7.0%) of the observations are outside the training domain" in outcome.reason
+    assert "5.0% (95% CI 3.0 to 7.0%) of the observations are outside the training domain" in outcome.reason
 
 
 @pytest.mark.parametrize(

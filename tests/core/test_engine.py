@@ -419,7 +419,7 @@ class TestTheBase:
             return dist.mean()
 
         s = subject()
-        plain = Measure("plain", spy, "units of y", "prediction", frozenset({"mean"}))
+        plain = Measure("plain", spy, "units of the outcome", "prediction", frozenset({"mean"}))
         collect(Engine(s, MEASURES).evaluate(permutations(s, 2), [plain]))
         assert set(seen) == {None}
 

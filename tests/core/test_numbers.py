@@ -87,7 +87,7 @@ def test_two_digits_of_the_width_and_up_to_two_more_for_an_end(ends: tuple[float
         ((0.5, 0.5, 0.5), "0.500"),
         ((0.5, 0.4, 0.6, "share of observations"), "0.50 (0.40 to 0.60)"),
         ((0.5, 0.4, 0.6, "probability"), "0.50 (0.40 to 0.60)"),
-        ((12.0, 11.0, 13.0, "units of y"), "12.0 units of the outcome (11.0 to 13.0)"),
+        ((12.0, 11.0, 13.0, "units of the outcome"), "12.0 units of the outcome (11.0 to 13.0)"),
         (("0.5", "0.4", "0.6"), "0.50 (0.40 to 0.60)"),
         (("high",), "no number"),
     ],
@@ -109,8 +109,8 @@ def test_a_share_is_in_percent(arguments: tuple[float, ...], words: str) -> None
 
 
 def test_an_interval_names_its_level() -> None:
-    assert share_words(0.5, 0.4, 0.6, confidence=0.9) == "50% (90% interval 40 to 60%)"
-    assert value_words(0.5, 0.4, 0.6, confidence=0.975) == "0.50 (97.5% interval 0.40 to 0.60)"
+    assert share_words(0.5, 0.4, 0.6, confidence=0.9) == "50% (90% CI 40 to 60%)"
+    assert value_words(0.5, 0.4, 0.6, confidence=0.975) == "0.50 (97.5% CI 0.40 to 0.60)"
 
 
 @pytest.mark.parametrize(

@@ -50,7 +50,7 @@ def test_intervals_and_the_spread_of_shuffles_are_different_lines_at_their_own_n
 
 def test_the_legend_names_what_is_drawn_and_which_interval() -> None:
     texts = legend_texts(importance.draw(results.importance(), "nll"))
-    assert "95% interval over new test samples" in texts
+    assert "95% CI over new test samples" in texts
     assert "spread of the permutations (no interval)" in texts
     assert {"positive", "negative", "undetermined"} <= set(texts)
     assert "about 0" not in texts
@@ -59,7 +59,7 @@ def test_the_legend_names_what_is_drawn_and_which_interval() -> None:
 def test_intervals_that_cover_different_things_are_left_to_the_caption() -> None:
     found = results.importance()
     found.estimates.loc[found.estimates["measure"] == "entropy", "covers"] = "Monte Carlo"
-    assert "95% interval (see the caption)" in legend_texts(importance.draw(found))
+    assert "95% CI (see the caption)" in legend_texts(importance.draw(found))
 
 
 def test_panels_share_the_features_in_the_order_of_the_first_measure() -> None:

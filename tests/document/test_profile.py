@@ -64,7 +64,7 @@ def test_levels_are_points_with_their_intervals_and_no_single_rows() -> None:
     assert [text.get_text() for text in figure.axes[0].get_xticklabels()] == ["low", "mid", "high"]
     assert [text.get_text() for text in figure.legends[0].get_texts()] == [
         "average",
-        "pointwise 95% interval over new test samples",
+        "pointwise 95% CI over new test samples",
     ]
 
 

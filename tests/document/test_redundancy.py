@@ -63,7 +63,7 @@ def test_dots_with_an_interval_stand_apart_and_on_it() -> None:
     (interval,) = [line for line in axes.lines if 0.25 in np.asarray(line.get_xdata())]
     assert np.asarray(interval.get_xydata())[3:5].tolist() == [[0.1, before[1]], [0.25, before[1]]]
     assert labels(drawn)[:2] == [WITHOUT_TARGET, WITH_TARGET]
-    assert labels(drawn)[2] == "95% interval over new test samples"
+    assert labels(drawn)[2] == "95% CI over new test samples"
     both = skills(0.1, 0.25)
     both.estimates.loc[3, ["lower", "upper"]] = [0.2, 0.4]
     found = [y for _, y in dots(draw_redundancy(both).axes[0], "D")]

@@ -66,7 +66,7 @@ def test_reliability_draws_points_intervals_and_where_a_right_model_would_be() -
     assert below.get_xlabel() == "stated P(y = bad)"
     boxes = [bar.get_bbox() for bar in below.patches if isinstance(bar, Rectangle)]
     assert [(box.y0, box.height) for box in boxes] == [(0, 3), (0, 1), (3, 0), (1, 2)]
-    assert "where a right model's points lie" in [t.get_text() for t in figure.legends[0].get_texts()]
+    assert "points of a calibrated model" in [t.get_text() for t in figure.legends[0].get_texts()]
 
 
 def test_coverage_and_pit_draw_what_was_observed() -> None:

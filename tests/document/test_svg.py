@@ -65,6 +65,13 @@ def test_every_reference_has_its_target_and_coordinates_are_short() -> None:
     assert len(text) < 40_000
 
 
+def test_marks_of_one_look_have_it_once() -> None:
+    root = ET.fromstring(to_svg(curves()))
+    marks = [group for group in root.iter(f"{SVG}g") if len(group) == 20]
+    assert [{frozenset(mark.keys()) for mark in group} for group in marks] == [{frozenset(("href", "x", "y"))}] * 2
+    assert [bool(group.get("fill")) for group in marks] == [True, True]
+
+
 def test_a_page_can_read_values_off() -> None:
     figure = curves()
     (frame,) = json.loads(ET.fromstring(to_svg(figure)).attrib["data-axes"])

@@ -226,7 +226,7 @@ def test_reliability_is_drawn_over_all_probabilities_with_the_key_of_any_interva
 def test_the_range_of_a_right_model_is_drawn_where_one_bin_has_it() -> None:
     points = [(0.2, 0.3, 0.2, 0.4), (0.7, 0.6, 0.5, 0.7)]
     axes, key = lined(points, "calibration.reliability", [(0.1, 0.3), (np.nan, np.nan)])
-    assert (len(axes.collections), key[-1]) == (1, "where a right model's points lie")
+    assert (len(axes.collections), key[-1]) == (1, "points of a calibrated model")
     axes, key = lined(points, "calibration.reliability", [(np.nan, np.nan)] * 2)
     assert (len(axes.collections), len(key)) == (0, 2)
 
@@ -496,7 +496,8 @@ def test_tests_stand_beside_their_scores_or_alone_and_are_adjusted_together() ->
     )
     assert found["estimate"].to_dict() == {"brier": 0.5, "accuracy": 0.25, "ece": 4.0, "crps": 4.0}
     assert found["unit"].to_dict() == {
-        "brier": "squared probability", "accuracy": "share of observations", "ece": "probability", "crps": "units of y"
+        "brier": "squared probability", "accuracy": "share of observations", "ece": "probability",
+        "crps": "units of the outcome",
     }  # fmt: skip
     assert found.loc[["brier", "ece"], "p_value"].tolist() == [0.2, 0.4]
     assert found.loc[["brier", "ece", "crps"], "p_adjusted"].tolist() == pytest.approx([0.6, 0.8, 0.8])
@@ -512,7 +513,7 @@ def test_infinite_rows_of_a_score_are_counted_with_advice_for_likelihoods() -> N
     assert gap.reason.startswith(
         "infinite in 2 of 3 observations, usually because the model gave what happened a probability"
     )
-    assert _infinite(CalibrationScore("crps", "units of y", rows)).reason == "infinite in 2 of 3 observations"
+    assert _infinite(CalibrationScore("crps", "units of the outcome", rows)).reason == "infinite in 2 of 3 observations"
 
 
 def test_scores_of_classes_are_their_means_beside_the_baseline() -> None:

@@ -315,7 +315,7 @@ def test_of_two_classes_the_positive_one_is_predicted_and_of_more_each() -> None
 def test_numbers_are_predicted_by_their_mean_on_the_scale_of_outcomes_or_of_themselves() -> None:
     q, y = Normal(np.arange(float(N)), np.ones(N)), np.arange(N) * 2.0
     (told,) = predicted(engine_of(q, y))
-    assert told.unit == "units of y"
+    assert told.unit == "units of the outcome"
     assert told.scale == pytest.approx(y.std())
     assert told.position is None
     (bare,) = predicted(engine_of(q))
@@ -334,8 +334,8 @@ def test_outcomes_and_residuals_stand_beside_a_prediction_that_has_them() -> Non
     assert [x.tested for x in (prediction, outcome, residual)] == [False, False, True]
     assert residual.rows.tolist() == [0.25, -0.5]
     assert [x.measure for x in _against_outcome(number._replace(y=None))] == ["prediction[a]"]
-    plain = [*_against_outcome(number._replace(position=None, unit="units of y"))]
-    assert [(x.unit, x.share) for x in plain] == [("units of y", False)] * 3
+    plain = [*_against_outcome(number._replace(position=None, unit="units of the outcome"))]
+    assert [(x.unit, x.share) for x in plain] == [("units of the outcome", False)] * 3
 
 
 def test_error_rates_are_of_two_classes_each_over_its_own_rows() -> None:

@@ -46,7 +46,7 @@ def test_a_planted_offset_is_found_by_both_halves_with_its_size() -> None:
         assert abs(line.estimate - 1.0) < 3 * line.std_error
         assert (line.outcome - line.predicted) / 2 == pytest.approx(line.estimate)
         assert line.nats == pytest.approx(line.estimate**2 / 2)
-        assert (line.unit, line.level) == ("units of y", "")
+        assert (line.unit, line.level) == ("units of the outcome", "")
         assert line.predicted == pytest.approx(3.0)
     whole = view(too_low())
     assert sum(line.n for line in whole.lines) == 800  # every observation judges once
@@ -56,7 +56,7 @@ def test_a_planted_offset_is_found_by_both_halves_with_its_size() -> None:
 def test_size_and_errors_are_those_of_the_judging_observations() -> None:
     """By hand: residuals 1 and 3 of standard deviation 2 in the leaf, 0 in the others."""
     outcome = np.r_[np.tile([1.0, 3.0], 10), np.zeros(20)]
-    target = ResidualTarget("", "units of y", outcome, np.zeros(40), np.full(40, 4.0))
+    target = ResidualTarget("", "units of the outcome", outcome, np.zeros(40), np.full(40, 4.0))
     leaf = JudgedLeaf(target, Segment("low", ("a",), np.arange(40) < 20), np.ones(40, dtype=bool))
     line = leaf.line("k", Sampling(np.full(40, 1 / 40), 40), 0.95)
     assert not isinstance(line, Omission)
@@ -78,7 +78,7 @@ def replace_outcome(target: ResidualTarget, outcome: FloatArray) -> ResidualTarg
 
 @pytest.mark.parametrize(("n", "judged"), [(9, False), (10, True), (30, True), (31, False)])
 def test_ten_units_of_a_leaf_and_of_the_others_judge_it(n: int, judged: bool) -> None:
-    target = ResidualTarget("", "units of y", np.zeros(40), np.zeros(40), np.ones(40))
+    target = ResidualTarget("", "units of the outcome", np.zeros(40), np.zeros(40), np.ones(40))
     leaf = JudgedLeaf(target, Segment("low", ("a",), np.arange(40) < n), np.ones(40, dtype=bool))
     assert isinstance(leaf.line("k", Sampling(np.full(40, 1 / 40), 40), 0.95), Omission) is not judged
 
@@ -93,7 +93,11 @@ def test_a_leaf_whose_model_states_no_variance_is_left_out() -> None:
 
 def test_trees_see_residuals_in_clipped_standard_deviations() -> None:
     target = ResidualTarget(
-        "", "units of y", np.array([1.0, -9.0, 5.0, 0.0, -1.0]), np.zeros(5), np.array([4.0, 4.0, 0.0, 0.0, 0.0])
+        "",
+        "units of the outcome",
+        np.array([1.0, -9.0, 5.0, 0.0, -1.0]),
+        np.zeros(5),
+        np.array([4.0, 4.0, 0.0, 0.0, 0.0]),
     )
     assert target.grown_on.tolist() == [0.5, -3.0, 3.0, 0.0, -3.0]
     of_class = ResidualTarget("a", "probability", np.array([1.0, 0.0]), np.array([0.2, 0.3]), np.array([0.16, 0.21]))

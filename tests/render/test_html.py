@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import io
 import re
+import zipfile
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -154,8 +156,11 @@ def test_evidence_travels_in_the_page_of_an_audit_alone(document: Document) -> N
     large = Attachment("run.json", b"x" * (MOST_CARRIED + 1), "application/json", "The run")
     full = replace(document, attachments=(large, small))
     (link,) = [a for a in parse(page(full)).iter("a") if a.get("download")]
-    assert link.get("download") == "pfi.csv"
-    assert base64.b64decode(link.get("href").removeprefix("data:text/csv;base64,")) == small.content
+    assert link.get("download") == "evidence.zip"
+    packed = base64.b64decode(link.get("href").removeprefix("data:application/zip;base64,"))
+    with zipfile.ZipFile(io.BytesIO(packed)) as files:
+        assert {name: files.read(name) for name in files.namelist()} == {"pfi.csv": small.content}
+    assert page(full) == page(full)
     assert f"751 kB, in the PDF; SHA-256 {hashlib.sha256(large.content).hexdigest()}" in page(full)
     for other in (page(document), page(full, paged=True), page(replace(full, kind="brief"))):
         assert "Evidence files" not in other

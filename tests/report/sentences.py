@@ -70,7 +70,7 @@ PATTERNS = (
     ),
 )
 _INTERVAL = re.compile(
-    rf"(?<![\w.])(?P<value>{_NUMBER})[^()\d]{{0,30}}\((?:\d+% interval )?(?P<low>{_NUMBER}) to (?P<high>{_NUMBER})"
+    rf"(?<![\w.])(?P<value>{_NUMBER})[^()\d]{{0,30}}\((?:\d+% CI )?(?P<low>{_NUMBER}) to (?P<high>{_NUMBER})"
 )
 
 

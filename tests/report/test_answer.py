@@ -297,7 +297,7 @@ def test_miscalibrated_lifetimes_name_the_events() -> None:
     result = scored(confidence_gap=(0.2, 0.1, 0.3))
     result = replace(result, meta={**result.meta, "seen": 51, "expected": 34.2})
     texts = card(answer_of(with_results(result, outcomes=[gate("UQ101")])), "Calibration").texts
-    assert texts[0].endswith("(90% interval 0.10 to 0.30). 51 events came where it expects 34.")
+    assert texts[0].endswith("(90% CI 0.10 to 0.30). 51 events came where it expects 34.")
 
 
 def test_an_inconclusive_calibration_has_the_sample_size_needed() -> None:
@@ -325,7 +325,7 @@ def test_a_calibration_that_is_acceptable_may_be_limited(other: tuple[Finding, .
     answer = answer_of(with_results(scored(confidence_gap=(0.0, -0.01, 0.01)), outcomes=outcomes))
     one = card(answer, "Calibration")
     assert one.headline == "Acceptable"
-    assert one.texts[0] == "Calibration gap 0.000 nats (90% interval −0.010 to 0.010), within the tolerance of ±0.05."
+    assert one.texts[0] == "Calibration gap 0.000 nats (90% CI −0.010 to 0.010), within the tolerance of ±0.05."
     assert one.texts[1:] == (("Limitation: Title of UQ401 (UQ401).",) if limited else ())
 
 

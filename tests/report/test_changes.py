@@ -92,7 +92,7 @@ def test_one_table_tells_what_changed_worst_first_and_nothing_that_did_not() -> 
         ("UQ401 (age)", Badge("new", "bad"), None, "high"),
         ("UQ201 it matters (age)", Badge("closed", "good"), "medium", None),
     )
-    assert [(row[0], str(row[1])[:7]) for row in table.rows[2:]] == [("negative log-likelihood of income", "by 0.10")]
+    assert [(row[0], str(row[1])[:7]) for row in table.rows[2:]] == [("log loss of income", "by 0.10")]
 
 
 def test_every_finding_that_opened_or_moved_is_listed_the_severest_first() -> None:

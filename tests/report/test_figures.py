@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from typing import Any
 
 import matplotlib.figure
@@ -30,6 +32,19 @@ SHAPES = (
 
 def blocks_of(made: Document) -> list[Block]:
     return [block for part in reading.sections(made) for block in inside(part.blocks)]
+
+
+@pytest.mark.parametrize("unit", ["units of the outcome", "kW"])
+def test_axes_and_texts_name_the_unit_of_the_outcome_alike(unit: str) -> None:
+    run = make_run(Case(task="regression"))
+    about = {} if unit == "units of the outcome" else {"about": {"unit": unit}}
+    made = kinds.document(replace(run, settings={**run.settings, **about}), appendix="full")
+    drawn = " ".join(figure.svg.decode() for figure in blocks_of(made) if isinstance(figure, Figure))
+    text = " ".join(reading.words(made))
+    assert f"prediction ({unit})" in drawn
+    assert unit in text
+    assert re.findall(r"\bunits of (?!the outcome)|\d% interval", drawn + text) == []
+    assert ("units of the outcome" in drawn + text) == (not about)
 
 
 @pytest.fixture(scope="module")

@@ -158,7 +158,7 @@ def test_ordered_classes_are_told_how_far_predictions_are_off() -> None:
 def test_counts_with_many_zeros_are_audited() -> None:
     run, text = audited("zeros")
     assert run.subject["task"] == "count"
-    assert "expected count" in text
+    assert "units of the outcome" in text
 
 
 def test_classes_the_model_never_saw_are_refused_with_their_rows() -> None:

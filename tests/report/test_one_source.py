@@ -28,7 +28,7 @@ SAMPLES = {path.parent.name: path for path in sorted(samples.unpacked().glob("*/
 AUDITS = [*SAMPLES, *(pytest.param(name, marks=pytest.mark.minute) for name in FRESH)]
 NUMBER = r"[−-]?\d[\d,]*(?:\.\d+)?"
 UNIT = r"(?: ?(?:nats|points|%|units of the outcome|kW))?"
-ENDS = rf"(?:(?: \((?:\d+% (?:CI|interval) )?|, )({NUMBER}) to ({NUMBER}))?"
+ENDS = rf"(?:(?: \(|, )(?:\d+% CI )?({NUMBER}) to ({NUMBER}))?"
 SIZE = rf"({NUMBER})({UNIT}){ENDS}"
 # a quantity -> how texts print it; FEATURE is any feature
 TEXTS = {
@@ -54,7 +54,7 @@ LINES = {
     "mean absolute Shapley value": "prediction of",
     "increase in loss": "loss of",
     "model-implied importance": "model-implied importance of",
-    "change in uncertainty": "uncertainty of",
+    "size of change in uncertainty": "uncertainty of",
     "prediction: Shapley, mean size": "prediction of",
     "loss: alone, mean change": "loss of",
     "loss: adjusted for redundancy, mean change": "adjusted importance of",

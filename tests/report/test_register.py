@@ -190,12 +190,12 @@ def test_every_open_finding_is_in_one_block_and_in_the_register_or_among_the_obs
 def test_consequences_and_low_findings_state_one_sentence_and_the_appendix_has_the_whole(
     severity: Severity, explained: bool, text: str
 ) -> None:
-    whole = "it is 1.2 nats (95% interval 0.3 to 2.1). It follows."
+    whole = "it is 1.2 nats (95% CI 0.3 to 2.1). It follows."
     cause = finding("UQ303", "high", explains=(Symptom(code="UQ401"),) if explained else ())
     made = (cause, finding("UQ401", severity, statement=whole))
     assert text in [block.text for block in callouts(told(*made))]
     held = observations(RunReader(run_with(Outcome(check="over", state="found", findings=made))))
-    assert ("UQ401: It is 1.2 nats (95% interval 0.3 to 2.1). It follows." in str(held)) == ("follows" not in text)
+    assert ("UQ401: It is 1.2 nats (95% CI 0.3 to 2.1). It follows." in str(held)) == ("follows" not in text)
 
 
 def test_sixty_findings_of_few_rules_stay_short() -> None:

@@ -70,8 +70,8 @@ def test_the_front_part_shows_the_leading_segments() -> None:
 
 def test_the_finding_is_that_of_the_segment() -> None:
     findings = {f.code: f for f in audited().findings}
-    assert findings["UQ121"].statement.startswith("Where age above 5")
-    assert findings["UQ122"].statement.startswith("Where age above 62")
+    assert findings["UQ121"].statement.startswith("For age above 5")
+    assert findings["UQ122"].statement.startswith("For age above 62")
 
 
 def test_without_segments_that_stand_out_a_sentence_says_so() -> None:

@@ -144,7 +144,7 @@ def test_an_inconclusive_verdict_has_the_gap_its_tolerance_and_the_sample_size_n
 
 
 @pytest.mark.parametrize(("unit", "name", "cell"), [
-    ("units of y", "CRPS (lower is better)", "2.00 units of the outcome (1.90 to 2.10)"),
+    ("units of the outcome", "CRPS (lower is better)", "2.00 units of the outcome (1.90 to 2.10)"),
     ("nats per row", "CRPS (lower is better), nats per row", "2.00 (1.90 to 2.10)"),
 ])  # fmt: skip
 def test_a_unit_stands_in_the_name_or_in_the_cell(unit: str, name: str, cell: str) -> None:
@@ -221,8 +221,8 @@ def test_a_regression_has_coverage_and_the_transform_side_by_side() -> None:
 
 
 @pytest.mark.parametrize(("x", "words"), [
-    (0.5, "the coverage of intervals from its nominal"), (0.8, "50% intervals cover more"),
-    (0.2, "50% intervals cover fewer"),
+    (0.5, "the coverage of prediction intervals from its nominal"), (0.8, "50% prediction intervals cover more"),
+    (0.2, "50% prediction intervals cover fewer"),
 ])  # fmt: skip
 def test_coverage_is_called_by_its_intervals_or_label_sets(x: float, words: str) -> None:
     rows = [{"measure": "", "feature": "", "item": "coverage", "x": 0.5, "estimate": x, "lower": x - 0.1,
@@ -236,7 +236,7 @@ def test_coverage_is_called_by_its_intervals_or_label_sets(x: float, words: str)
         (figure,) = (block for block in inside(section.blocks) if isinstance(block, Figure))
         captions.append(figure.caption)
     assert words in captions[0]
-    assert words.replace("intervals", "label sets") in captions[1]
+    assert words.replace("prediction intervals", "label sets") in captions[1]
     assert "ntervals" not in captions[1]
 
 

@@ -135,7 +135,7 @@ def test_captions_say_which_interval_or_that_there_is_none() -> None:
         confidence=0.9,
         covers="new test samples",
     )
-    assert blocks.intervals_caption(table) == "Intervals: 90% interval over new test samples."
+    assert blocks.intervals_caption(table) == "Intervals: 90% CI over new test samples."
     assert "the method provides none" in blocks.intervals_caption(table.assign(lower=np.nan, upper=np.nan))
 
 
@@ -159,7 +159,7 @@ def test_a_prediction_is_told_in_the_words_of_its_model() -> None:
         return e.words("prediction").unit
 
     assert unit(Case()) == "probability of bad"
-    assert unit(Case(task="regression")) == "units of y"
+    assert unit(Case(task="regression")) == "units of the outcome"
 
 
 def test_absent_evidence_is_never_a_pass() -> None:

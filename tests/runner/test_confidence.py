@@ -50,14 +50,14 @@ NO_LEVELS = (
     "covered share 95%",
     "share of 95%",
     "a share of 95%",
-    "80% interval of their ratio",
+    "80% CI of their ratio",
 )
 # No level either: shares of shared information, and an estimate in percent with its interval behind it.
 REPEATED = re.compile(
     r"(?<=Share of a feature's information about the outcome that other features also carry: )[^.]* \d+%(?=\.)"
 )
 WITH_INTERVAL = re.compile(r"\b(\d+)% \((−?\d+) to (−?\d+)\)")
-LEVEL = re.compile(r"\b(\d+)% (?:confidence )?interval|\bvalue \((\d+)%\)|\bat once \((\d+)%\)")
+LEVEL = re.compile(r"\b(\d+)% CI|\bvalue \((\d+)%\)|\bat once \((\d+)%\)")
 
 
 def protected(made: Subject) -> Subject:
@@ -144,7 +144,7 @@ def test_no_text_names_another_level(both: tuple[AuditRun, AuditRun], tmp_path: 
     both[0].write(tmp_path, formats=("html", "markdown"))
     for file in (tmp_path / "report.html", tmp_path / "report.md"):
         text = unescape(file.read_text(encoding="utf-8")).replace("\N{NO-BREAK SPACE}", " ")
-        assert "90% interval over new test samples" in text
+        assert "90% CI over new test samples" in text
         for phrase in NO_LEVELS:
             text = text.replace(phrase, "")
         text = WITH_INTERVAL.sub(without_estimate, REPEATED.sub("", text))
@@ -163,8 +163,8 @@ def test_no_text_names_another_level(both: tuple[AuditRun, AuditRun], tmp_path: 
             "Share of a feature's information about the outcome that other features also carry: a 95% and b 74%.",
             False,
         ),
-        ("gap 0.04 nats (95% interval −0.06 to 0.14)", True),
-        ("In brackets stands the 95% interval over new test samples.", True),
+        ("gap 0.04 nats (95% CI −0.06 to 0.14)", True),
+        ("In brackets stands the 95% CI over new test samples.", True),
         ("a 60% (50 to 70) at 95%", True),
         ("at 95% (10 to 20)", True),
         ("value (95%)", True),

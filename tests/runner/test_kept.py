@@ -7,11 +7,12 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
-from uq_report.core.model.results import Importance, RowValues
+from uq_report.core.model.results import Diagnostic, Importance, RowValues
 from uq_report.core.support.errors import InputError
-from uq_report.evidence import codec
+from uq_report.evidence import codec, ids
 from uq_report.evidence.run import Run
 from uq_report.runner.differences import (
     BOUND,
@@ -80,6 +81,44 @@ def test_runs_of_few_rows_are_written_as_before() -> None:
     assert codec.dumps(with_kept_rows(small)) == codec.dumps(small)
     content = json.loads(codec.dumps(small))
     assert set(content["results"][0]["rows"]) == {"measures", "features", "shape", "values"}
+
+
+def test_rows_that_no_later_run_compares_are_not_kept() -> None:
+    own = importance(terms(1, 50))
+    other = Diagnostic(
+        id="pfi.delta",
+        explainer="pfi",
+        title="Changes",
+        frame=pd.DataFrame(columns=list(Diagnostic.columns)),
+        estimates=own.estimates[:0],
+        rows=own.rows,
+    )
+    whole = replace(run(own), results=(own, other))
+    left = with_kept_rows(whole)
+    assert values(left) is own.rows
+    assert left.result("pfi.delta").rows is None
+    assert left.result("pfi.delta").notes[-1].endswith("keeps none, as no later run compares them.")
+    assert codec.dumps(with_kept_rows(left)) == codec.dumps(left)
+
+
+def test_adjusted_importances_keep_the_rows_of_their_own_and_are_compared_by_all() -> None:
+    full = []
+    for seed in (1, 2):
+        plain, adjusted = importance(terms(seed, 200)), importance(terms(seed, 200))
+        assert adjusted.rows is not None
+        adjusted.rows.values[:, 0] += 0.1
+        own = importance(adjusted.rows.values[0])
+        full.append(replace(run(plain), results=(plain, replace(own, id=ids.COVER))))
+    kept = [with_kept_rows(one) for one in full]
+    rows = kept[0].result(ids.COVER).rows
+    assert rows is not None
+    assert rows.features == ("a",)
+    assert kept[0].result(ids.COVER).notes[-1] == "Values by observation that are those of pfi are kept there."
+    assert differences(*kept) == differences(*full)
+    assert {value.interval for value in differences(*kept)[0]} == {f"95%, {PAIRED}"}
+    alike = [replace(one, results=(one.results[0], replace(one.results[0], id=ids.COVER))) for one in full]
+    assert with_kept_rows(alike[0]).result(ids.COVER).rows is None
+    assert differences(*map(with_kept_rows, alike)) == differences(*alike)
 
 
 def test_the_challenger_keeps_as_many() -> None:

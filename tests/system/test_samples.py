@@ -62,7 +62,7 @@ def test_the_samples_together_are_small() -> None:
 
     replication = size("sample_reports/replication")
     assert replication < 3 * 2**20
-    assert size("sample_reports") - replication < 9 * 2**20  # downloads of observations and the figures of an analyst
+    assert size("sample_reports") - replication < 6 * 2**20  # with run.json in each PDF, and the evidence in each page
 
 
 def test_the_replication_document_judges_every_claim() -> None:

@@ -85,7 +85,7 @@ class Policy:
 
     A rule is broken if the interval excludes what it asks for (UQ951), holds if it excludes everything
     else, and is inconclusive otherwise (UQ952). Rules are not adjusted for their number: at a true value
-    just at the threshold, each is called broken in at most 2.5% of samples (95% intervals).
+    just at the threshold, each is called broken in at most 2.5% of samples (95% CI).
 
     Parameters
     ----------
@@ -234,7 +234,7 @@ class LimitRule:
         if not (isnan(line.lower) or isnan(line.upper)):
             value, state = value_words(line.estimate, line.lower, line.upper), self._state(line)
             about |= {"lower": line.lower, "upper": line.upper}
-        name = self.quantity if self.level is None else f"{self.quantity} of {self.level:g}% intervals"
+        name = self.quantity if self.level is None else f"{self.quantity} of {self.level:g}% prediction intervals"
         size = self._size(run, line, name) if state == "undetermined" else None
         return Ruling(self.text, state, f"{name} is {value}", (kind.id,), about, size)
 

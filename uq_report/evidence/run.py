@@ -71,7 +71,7 @@ class FindingChange(Frozen):
 
 
 class ValueChange(Frozen):
-    """An estimate now against the previous run, with the 95% interval of the difference and how it was made.
+    """An estimate now against the previous run, with the 95% CI of the difference and how it was made.
 
     ``changed`` only if the difference stays apart from 0 when its p-value is adjusted for all values compared (Holm):
     noise is no change. Ranks that moved stand among the values, ``result`` being ``"agreement"``; they are

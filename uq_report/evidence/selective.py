@@ -84,7 +84,7 @@ class RiskLine(ItemLine):
     `threshold` is the largest uncertainty kept. The band holds at all points from one half on at once. `implied` is
     the loss that the model expects of these observations, `oracle` that of the best order. `saved` is the loss of all
     less that of the kept, `captured` the share of all loss that is referred, `width` the mean width of the central
-    90% interval of the kept, NaN of classes.
+    90% CI of the kept, NaN of classes.
     """
 
     x: float

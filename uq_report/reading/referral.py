@@ -20,24 +20,36 @@ from ..evidence.view import of_measure
 from .sentences import is_share, percent, scaled
 
 
-def referral_words(run: Run, kept: float = KEPT, *, brief: bool = False) -> str:
+def referral_words(run: Run, kept: float = KEPT) -> str:
     """Say what referring the most uncertain observations does to the loss of the others; empty without a curve.
 
-    `brief` leaves out the threshold of the uncertainty, and the share of errors where no change is established.
-
-    ``"Referring the 10% most uncertain observations (… above 0.46) lowers the error rate of the others from 23.5% to
-    20.9% (18.1 to 24.0); 20% (16 to 25) of all errors are among them, 10% expected by chance."``
+    ``"Referring the 10% most uncertain observations lowers the error rate of the others from 23.5% to 20.9% (18.1 to
+    24.0)."``
     """
     view, curve = SelectiveView.find(run), RiskCoverageView.find(run)
     line = None if curve is None else curve.at(kept)
     if view is None or curve is None or line is None:
         return ""
     whole = line.estimate + line.saved
-    above = f" ({view.uncertainty.partition(' (')[0]} above {number(line.threshold)})"
-    which = f"{100 * (1 - kept):.0f}% most uncertain observations{'' if brief else above}"
     verb, open_ = _change(line)
     change = f"{verb} the {view.loss} of the others from {_size(whole, curve.unit)} to {_risk(line, curve)}{open_}"
-    return f"Referring the {which} {change}{'' if brief and open_ else _captured(line, view)}."
+    return f"Referring the {100 * (1 - kept):.0f}% most uncertain observations {change}."
+
+
+def referred_words(run: Run, kept: float = KEPT) -> str:
+    """Say which observations are the most uncertain, and which share of all errors is theirs; empty without a curve.
+
+    ``"The 10% most uncertain observations (expected error above 0.46) have 20% (16 to 25) of all errors, 10% by
+    chance."``
+    """
+    view, curve = SelectiveView.find(run), RiskCoverageView.find(run)
+    line = None if curve is None else curve.at(kept)
+    if view is None or line is None or isnan(line.captured):
+        return ""
+    share, what = 100 * (1 - kept), "errors" if view.classes else "absolute error"
+    which = f"{view.uncertainty.partition(' (')[0]} above {number(line.threshold)}"
+    part = percent(line.captured, line.captured_lower, line.captured_upper)
+    return f"The {share:.0f}% most uncertain observations ({which}) have {part} of all {what}, {share:.0f}% by chance."
 
 
 def lowers_loss(run: Run, kept: float = KEPT) -> bool:
@@ -60,14 +72,6 @@ def _size(value: float, unit: str) -> str:
 
 def _risk(line: RiskLine, curve: RiskCoverageView) -> str:
     return scaled(line.estimate, line.lower, line.upper, curve.unit, "%").replace(" units of the outcome", "")
-
-
-def _captured(line: RiskLine, view: SelectiveView) -> str:
-    if isnan(line.captured):
-        return ""
-    what = "errors are" if view.classes else "absolute error is"
-    chance = f"{100 * (1 - line.x):.0f}% expected by chance"
-    return f"; {percent(line.captured, line.captured_lower, line.captured_upper)} of all {what} among them, {chance}"
 
 
 def ordering_words(run: Run) -> str:

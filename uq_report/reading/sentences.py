@@ -185,7 +185,7 @@ def scaled(estimate: float, lower: float, upper: float, unit: str, of_share: str
 
     Examples
     --------
-    >>> scaled(0.058, 0.05, 0.066, "probability of bad"), scaled(20.4, 18.8, 22.0, "units of y")
+    >>> scaled(0.058, 0.05, 0.066, "probability of bad"), scaled(20.4, 18.8, 22.0, "units of the outcome")
     ('5.8 points (5.0 to 6.6)', '20.4 units of the outcome (18.8 to 22.0)')
     """
     scale = sign * (100 if is_share(unit) else 1)

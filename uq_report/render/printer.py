@@ -12,7 +12,6 @@ import logging
 import pickle
 import re
 import warnings
-import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -182,8 +181,12 @@ def _finisher(media_types: dict[str, str]) -> Any:
             if isinstance(item, dict) and item.get("Type") == "/Filespec":
                 file = pdf.objects[int(item["EF"]["F"].split()[0])]
                 file.extra["Subtype"] = "/" + _name(media_types[item["UF"].string])
-                file.extra["Filter"] = "/FlateDecode"  # packed here: pydyf packs once for the file, once for its hash
-                file.stream, file.compress = [zlib.compress(b"".join(file.stream))], False
+                file.stream, file.compress = [b"".join(file.stream)], True
+        for item in pdf.objects:
+            if isinstance(item, pydyf.Stream) and item.compress:  # here: pydyf packs for the file, and for its hash
+                packed = item.data.partition(b"\nstream\n")[2].removesuffix(b"\nendstream")
+                item.stream, item.compress = [packed], False
+                item.extra["Filter"] = "/FlateDecode"
 
     return finish
 

@@ -6,6 +6,7 @@ import re
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, TypeVar
 
+from ..core.support.numbers import OUTCOME_UNIT
 from ..document.document import Attachment, Badge, Figure
 from ..reading.run_reader import RunReader
 
@@ -13,7 +14,7 @@ T = TypeVar("T")
 # not where the word is the lowest severity of a finding
 SEVERITY = r"(?<!above )(?<!else an )(?<!; \d )(?<!; \d\d )"
 OBSERVATION = re.compile(rf"{SEVERITY}\b(an |An )?(observation)(s?)\b(?! \(for information|, for information|\)$)")
-OUTCOME = re.compile(r"(squared )?units? of (?:the outcome|y)\b(, squared)?")
+OUTCOME = re.compile(rf"(squared )?{OUTCOME_UNIT}\b")
 
 
 def named(e: RunReader, thing: T) -> T:
@@ -53,7 +54,7 @@ def owners_words(text: str, noun: str, unit: str) -> str:
             lambda found: (f"{found[1][0]}{article[1:]} " if found[1] else "") + (plural(noun) if found[3] else noun),
             text,
         )
-    return OUTCOME.sub(lambda found: f"{unit}²" if found[1] or found[2] else unit, text) if unit else text
+    return OUTCOME.sub(lambda found: f"{unit}²" if found[1] else unit, text) if unit else text
 
 
 def _renamed(thing: Any, noun: str, unit: str) -> Any:

@@ -52,7 +52,8 @@ class DriverPanel(NamedTuple):
 def draw_drivers(panels: Sequence[DriverPanel], features: Sequence[str], *, narrow: bool = False) -> Figure:
     """Draw the panels side by side, or below each other where narrow; a dot is an estimate, its line the interval."""
     rows, width = (len(panels), NARROW) if narrow else (1, style.WIDTH)
-    with style.drawing(rows * (ROW * max(3, len(features)) + FRAME), width) as figure:
+    label = SECOND_LINE * any(len(panel.label) > LONG for panel in panels)
+    with style.drawing(rows * (ROW * max(3, len(features)) + FRAME + label), width) as figure:
         row = figure.subplots(rows, len(panels) // rows, sharey=True, squeeze=False).ravel()
         for axes, panel in zip(row, panels, strict=True):
             _driver_panel(axes, panel, features)
@@ -86,10 +87,13 @@ def _driver_panel(axes: Axes, panel: DriverPanel, features: Sequence[str]) -> No
         if np.isfinite(places).any():
             axes.plot(places, at, linestyle="", color=ink, **shape)
     axes.set_title(TITLES[panel.role], fontsize=style.SMALL, color=color)
-    axes.set_xlabel(panel.label, fontsize=style.SMALL)
+    long = len(panel.label) > LONG
+    axes.set_xlabel(panel.label.replace(", ", ",\n", 1) if long else panel.label, fontsize=style.SMALL)
     axes.xaxis.set_major_locator(style.round_numbers(3, None))
 
 
+LONG = 34  # characters of an axis label beside others
+SECOND_LINE = 0.16  # of such a label, in inches
 DWARFS = 8.0  # times the next features and the tolerance, from which an axis is logarithmic
 MOST = 40  # features, by the larger of the two importances
 LABELLED = 20  # features, those farthest out

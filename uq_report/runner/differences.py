@@ -14,8 +14,8 @@ of the later run, whatever the earlier one had. A difference counts as a change 
 level after Holm's adjustment over all values compared.
 
 Explainers, checks and the comparison of two models read the row terms of all rows. Only the comparison with a later run
-reads them after that, so a run keeps those of a random sample of many rows: s rows give the standard error of such a
-difference up to a share of 1/√(2s).
+reads them after that, so a run keeps none of results that are not compared, and those of a random sample of many rows:
+s rows give the standard error of such a difference up to a share of 1/√(2s).
 """
 
 from __future__ import annotations
@@ -99,7 +99,8 @@ def differences(previous: Run, run: Run) -> tuple[tuple[ValueChange, ...], list[
         elif now.id == RANKING:
             ranks += _rank_changes(before, now, gaps)
         else:
-            found += [(now.id, key, difference) for key, difference in _of_result(before, now, rows, gaps)]
+            both = _whole(previous, before), _whole(run, now)
+            found += [(now.id, key, difference) for key, difference in _of_result(*both, rows, gaps)]
     gone = [r.id for r in previous.results if _is_compared(r) and run.find(r.id) is None]
     gaps += [f"{name}: it is only in the previous run." for name in gone]
     level = float(run.settings.get("confidence", CONFIDENCE))
@@ -280,9 +281,42 @@ def _rank(key: _Key, a: _Record, b: _Record) -> ValueChange:
 
 
 def with_kept_rows(run: Run) -> Run:
-    """Return the run, and its challenger, with row values of a sample of the rows where there are many."""
+    """Return the run, and its challenger, with the row values that a later run compares, of a sample of many rows."""
     challenger = None if run.challenger is None else with_kept_rows(run.challenger)
-    return replace(run, results=tuple(map(_kept, run.results)), challenger=challenger)
+    kept = replace(run, results=tuple(map(_kept, run.results)), challenger=challenger)
+    return replace(kept, results=tuple(_distinct(kept, result) for result in kept.results))
+
+
+def _distinct(run: Run, result: Result) -> Result:
+    """Return adjusted importances without the row values of features that have those of the importance itself."""
+    own, plain = result.rows, _plain_rows(run, result)
+    if own is None or plain is None or own.measures != plain.measures or own.sample or plain.sample:
+        return result
+    known = {feature: plain.values[:, k] for k, feature in enumerate(plain.features)}
+    at = [k for k, feature in enumerate(own.features) if not np.array_equal(own.values[:, k], known.get(feature, ()))]
+    if len(at) == len(own.features):
+        return result
+    few = RowValues(own.measures, tuple(own.features[k] for k in at), own.values[:, at]) if at else None
+    note = f"Values by observation that are those of {ids.PFI} are kept there."
+    return replace(result, rows=few, notes=(*result.notes, note))
+
+
+def _whole(run: Run, result: Result) -> Result:
+    """Return adjusted importances with all their row values, see `_distinct`."""
+    own, plain = result.rows, _plain_rows(run, result)
+    if plain is None or (own is not None and (own.measures != plain.measures or own.sample or plain.sample)):
+        return result
+    if own is not None:
+        at = [k for k, f in enumerate(plain.features) if f not in own.features]
+        names = (*own.features, *(plain.features[k] for k in at))
+        plain = RowValues(own.measures, names, np.concatenate([own.values, plain.values[:, at]], axis=1))
+    return replace(result, rows=plain)
+
+
+def _plain_rows(run: Run, result: Result) -> RowValues | None:
+    """Return the row values that adjusted importances share with the importance itself; None of other results."""
+    plain = run.find(ids.PFI) if result.id == ids.COVER else None
+    return None if plain is None else plain.rows
 
 
 def as_saved(result: Result) -> Result:
@@ -315,6 +349,9 @@ def _kept(result: Result) -> Result:
     rows = result.rows
     if rows is None or rows.sample is not None:
         return result
+    if not _is_compared(result):
+        note = "Of the values by observation, run.json keeps none, as no later run compares them."
+        return replace(result, rows=None, notes=(*result.notes, note))
     n, most = rows.n, _most(rows)
     if n <= most:
         return result

@@ -22,6 +22,7 @@ from ..core.model.measures import PREDICTION, Measure
 from ..core.model.results import MeasureFacts, Result
 from ..core.model.subject import Subject
 from ..core.predictive import Distribution
+from ..core.support.numbers import OUTCOME_UNIT
 from ..core.support.text import count, short
 from ..distributions import Categorical
 from ..evidence import columns as col
@@ -68,9 +69,7 @@ def _prediction_unit(dist: Distribution) -> str:
     if "proba" in dist.supports:
         classes = cast("Categorical", dist)
         return f"probability of {short(str(classes.classes[classes.positive]), _LABEL)}"
-    if dist.censored:
-        return "mean time, in units of y"
-    return "expected count" if dist.discrete else "units of y"
+    return OUTCOME_UNIT
 
 
 def method_of(explainer: Explainer) -> MethodRecord:

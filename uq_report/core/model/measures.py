@@ -34,6 +34,7 @@ from ..predictive import Distribution
 from ..statistics.score_intervals import mid_cdf
 from ..support.arrays import AnyArray, FloatArray
 from ..support.errors import InputError, nearest
+from ..support.numbers import OUTCOME_UNIT, SQUARED_UNIT
 from .divergence import divergence
 
 
@@ -113,7 +114,7 @@ class Measure:
         ``rows(distribution, y, base) -> (n,)``. `y` is encoded; `base` is the predictive distribution of the
         same rows unchanged, row by row. Each may be None unless the measure needs it.
     unit : str
-        ``"nats"``, ``"units of y"``, ``"probability"`` ...; printed beside every number.
+        ``"nats"``, ``"units of the outcome"``, ``"probability"`` ...; printed beside every number.
     role : {"prediction", "loss", "uncertainty"}
         Which question it answers; chooses the section of the report.
     requires : frozenset of str
@@ -355,19 +356,23 @@ def _loss(name: str, rows: Rows, unit: str, requires: set[str], title: str, **mo
     return Measure(name, rows, unit, "loss", frozenset(requires), needs_y=True, title=title, **more)
 
 
-_Y2 = "units of y, squared"
 _AUC = OneMinusAUC()
 
 PREDICTION = Measure(
-    "prediction", Own("mean"), "units of y, or probability", "prediction", frozenset({"mean"}), title="prediction"
+    "prediction",
+    Own("mean"),
+    f"{OUTCOME_UNIT}, or probability",
+    "prediction",
+    frozenset({"mean"}),
+    title="prediction",
 )
 _PROBA = frozenset({"proba"})
 LOG_ODDS = Measure(
     "log_odds", Own("log_odds"), "log-odds", "prediction", _PROBA, title="log-odds", unsuited=_not_two_classes
 )
-SQUARED_ERROR = _loss("squared_error", squared_error, _Y2, {"mean"}, "squared error", unsuited=_no_number)
-ABSOLUTE_ERROR = _loss("absolute_error", absolute_error, "units of y", {"mean"}, "absolute error", unsuited=_no_number)
-CRPS = _loss("crps", crps, "units of y", {"crps"}, "continuous ranked probability score (CRPS)", unsuited=_no_order)
+SQUARED_ERROR = _loss("squared_error", squared_error, SQUARED_UNIT, {"mean"}, "squared error", unsuited=_no_number)
+ABSOLUTE_ERROR = _loss("absolute_error", absolute_error, OUTCOME_UNIT, {"mean"}, "absolute error", unsuited=_no_number)
+CRPS = _loss("crps", crps, OUTCOME_UNIT, {"crps"}, "continuous ranked probability score (CRPS)", unsuited=_no_order)
 BRIER = _loss("brier", brier, "0 to 2", {"proba"}, "Brier score (sum over classes)", unsuited=_no_classes)
 ZERO_ONE = _loss(
     "zero_one", zero_one, "share of observations", {"proba", "decisions"}, "0-1 loss", unsuited=_no_classes
@@ -378,15 +383,15 @@ ONE_MINUS_AUC = _loss(
 NLL = _loss("nll", nll, "nats", {"log_prob"}, "negative log-likelihood")
 NLL_CLIPPED = _loss("nll_clipped", nll_clipped, "nats", {"log_prob"}, "negative log-likelihood, at most 708.4")
 ENTROPY = _uncertainty("entropy", "nats", "entropy")
-VARIANCE = _uncertainty("variance", _Y2, "predictive variance")
+VARIANCE = _uncertainty("variance", SQUARED_UNIT, "predictive variance")
 ALEATORIC = _uncertainty("aleatoric", "nats", "aleatoric entropy")
 EPISTEMIC = _uncertainty("epistemic", "nats", "epistemic entropy")
-ALEATORIC_VARIANCE = _uncertainty("aleatoric_variance", _Y2, "aleatoric variance")
-EPISTEMIC_VARIANCE = _uncertainty("epistemic_variance", _Y2, "epistemic variance")
+ALEATORIC_VARIANCE = _uncertainty("aleatoric_variance", SQUARED_UNIT, "aleatoric variance")
+EPISTEMIC_VARIANCE = _uncertainty("epistemic_variance", SQUARED_UNIT, "epistemic variance")
 WIDTH = Measure(
     "width",
     width,
-    "units of y",
+    OUTCOME_UNIT,
     "uncertainty",
     frozenset({"intervals"}),
     title="width of the prediction interval",
@@ -402,7 +407,7 @@ SET_SIZE = Measure(
     unsuited=_NO_SETS,
 )
 INTERVAL_SCORE = _loss(
-    "interval_score", interval_score, "units of y", {"intervals"}, "interval score", unsuited=_NO_INTERVALS
+    "interval_score", interval_score, OUTCOME_UNIT, {"intervals"}, "interval score", unsuited=_NO_INTERVALS
 )
 MISCOVERAGE = _loss(
     "miscoverage", miscoverage, "share of observations", {"covered"}, "miscoverage", unsuited=_NOT_COVERING
@@ -426,8 +431,8 @@ def _change(name: str, of: Measure, unit: str, title: str, *, is_root: bool = Fa
 
 
 UNCERTAINTY_CHANGE = _change("uncertainty_change", ENTROPY, "nats", "change of the predictive entropy")
-SD_CHANGE = _change("sd_change", VARIANCE, "units of y", "change of the predictive standard deviation", is_root=True)
-WIDTH_CHANGE = _change("width_change", WIDTH, "units of y", "change of the width of the prediction interval")
+SD_CHANGE = _change("sd_change", VARIANCE, OUTCOME_UNIT, "change of the predictive standard deviation", is_root=True)
+WIDTH_CHANGE = _change("width_change", WIDTH, OUTCOME_UNIT, "change of the width of the prediction interval")
 EPISTEMIC_CHANGE = _change("epistemic_change", EPISTEMIC, "nats", "change of the epistemic entropy")
 # of each uncertainty, how far permuted values change it
 CHANGES = {

@@ -11,14 +11,9 @@ THIN: Final = "\u202f"  # between thousands; does not break
 SPACE: Final = "\u00a0"  # never breaks between a number and what belongs to it
 NO_NUMBER: Final = "no number"
 DIGITS: Final = 3  # of a number without an error
-# How a unit is told in a sentence; others of several words are left to tables and axes.
-SPOKEN: Final = {
-    "units of y": "units of the outcome",
-    "units of y, squared": "squared units of the outcome",
-    "expected count": "units of the outcome",
-    "mean time, in units of y": "units of time",
-    "probability": "",
-}
+# What the owner's unit replaces; other units of several words are left to tables and axes, not told in sentences.
+OUTCOME_UNIT: Final = "units of the outcome"
+SQUARED_UNIT: Final = f"squared {OUTCOME_UNIT}"
 _SUPERSCRIPT = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -128,7 +123,7 @@ def value_words(
     >>> value_words(-233.26, -233.26, -233.26, "m")
     '−233 m'
     >>> value_words(0.10432, 0.0511, 0.1534, "nats", confidence=0.95)
-    '0.10 nats (95% interval 0.05 to 0.15)'
+    '0.10 nats (95% CI 0.05 to 0.15)'
     """
     if not is_number(estimate):
         return NO_NUMBER
@@ -136,7 +131,7 @@ def value_words(
     around = interval(lower, upper)
     if not around or len(set(around.split(" to "))) == 1:
         return f"{number(float(estimate))}{suffix}"
-    level = "" if confidence is None else f"{100 * confidence:g}% interval "
+    level = "" if confidence is None else f"{100 * confidence:g}% CI "
     return f"{_rounded(float(estimate), places(float(lower), float(upper)))}{suffix} ({level}{around})"
 
 
@@ -161,10 +156,10 @@ def unit_phrase(unit: str) -> str:
 
     Examples
     --------
-    >>> unit_phrase("nats"), unit_phrase("units of y, squared"), unit_phrase("share of observations")
+    >>> unit_phrase("nats"), unit_phrase("squared units of the outcome"), unit_phrase("share of observations")
     ('nats', 'squared units of the outcome', '')
     """
-    return SPOKEN.get(unit, "" if " " in unit else unit)
+    return unit if unit.endswith(OUTCOME_UNIT) or not (" " in unit or unit == "probability") else ""
 
 
 def plain(value: float) -> str:

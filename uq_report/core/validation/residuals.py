@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal, get_args
 
 from ..support.errors import InputError, check_options, nearest
-from ..support.numbers import number, share_words, value_words
+from ..support.numbers import OUTCOME_UNIT, number, share_words, value_words
 
 Form = Literal["normal", "student_t", "empirical", "conformal"]
 Source = Literal["held_out", "cross_validation", "oob"]
@@ -143,7 +143,7 @@ class Assumption:
         ... ).words.partition(", from ")[2]
         'residuals of 80 held-out observations.'
         """
-        size = value_words(self.spread, unit="units of y")
+        size = value_words(self.spread, unit=OUTCOME_UNIT)
         spread = {
             "constant": f"constant spread {size}",
             "modelled": f"a spread modelled by small boosted trees (on average {size})",

@@ -63,7 +63,7 @@ def has_interval(table: pd.DataFrame) -> Any:
 
 
 def interval_words(table: pd.DataFrame) -> str:
-    """Say which intervals these are: ``"95% interval over new test samples"``; empty if there are none.
+    """Say which intervals these are: ``"95% CI over new test samples"``; empty if there are none.
 
     Intervals that cover different things are left to the caption.
     """
@@ -73,7 +73,7 @@ def interval_words(table: pd.DataFrame) -> str:
     level = float(intervals[col.CONFIDENCE].iloc[0])
     covers = [str(c) for c in dict.fromkeys(intervals[col.COVERS]) if c and c != "none"]
     over = f" over {covers[0]}" if len(covers) == 1 else " (see the caption)" if covers else ""
-    return f"{100 * level:.0f}% interval{over}" if np.isfinite(level) else f"interval{over}"
+    return f"{100 * level:.0f}% CI{over}" if np.isfinite(level) else f"CI{over}"
 
 
 __all__ = ["axis_label", "number", "signed", "words"]

@@ -10,6 +10,7 @@ import json
 import re
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator, Mapping
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from .style import context, fonts
@@ -29,6 +30,7 @@ _LOOKS = frozenset((
     "clip-path", "fill", "fill-opacity", "font-size", "font-style", "font-weight", "opacity", "stroke",
     "stroke-dasharray", "stroke-linecap", "stroke-linejoin", "stroke-opacity", "stroke-width", "text-anchor",
 ))  # fmt: skip
+_OWN = ("href", "x", "y")  # of a mark, whatever its look
 _PLACES = ("d", "x", "y", "width", "height", "transform")
 
 
@@ -62,10 +64,28 @@ def compact(svg: bytes, families: str, scales: str = "") -> bytes:
     for parent in reversed(list(root.iter())):  # from the inside: groups without a look only nest
         bare = (list(child) if child.tag == "g" and not child.attrib else [child] for child in parent)
         parent[:] = [child for group in bare for child in group if child.tag != "defs" or len(child)]
+    for parent in list(root.iter()):
+        parent[:] = [element for look, marks in groupby(parent, _look) for element in _grouped(look, list(marks))]
     size = {name: root.attrib[name] for name in ("width", "height", "viewBox")}
     look = {"stroke-linejoin": "round", "font-family": families} | ({"data-axes": scales} if scales else {})
     root.attrib = {"xmlns": SVG[1:-1], **size, **look}
     return ET.tostring(root, encoding="unicode").replace(" />", "/>").encode()
+
+
+def _look(element: ET.Element) -> dict[str, str]:
+    """Return the look of a mark; empty of other elements."""
+    return {key: value for key, value in element.items() if key not in _OWN} if element.tag == "use" else {}
+
+
+def _grouped(look: dict[str, str], elements: list[ET.Element]) -> list[ET.Element]:
+    """Return marks of one look as a group that has it."""
+    if not look or len(elements) < 2:
+        return elements
+    group = ET.Element("g", look)
+    for mark in elements:
+        mark.attrib = {key: mark.attrib[key] for key in _OWN}
+        group.append(mark)
+    return [group]
 
 
 def _attributes(element: ET.Element, ids: Mapping[str, str]) -> Iterator[tuple[str, str]]:

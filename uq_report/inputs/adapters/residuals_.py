@@ -17,7 +17,7 @@ from ...core.model.subject import Subject
 from ...core.predictive import Distribution
 from ...core.support.arrays import FloatArray, Table, take_rows
 from ...core.support.errors import InputError
-from ...core.support.numbers import number
+from ...core.support.numbers import OUTCOME_UNIT, number
 from ...core.traits.stored_predictions import FixedRows
 from ...core.validation.residuals import Assumption, Residuals
 from ...distributions import Normal, Smoothed, StudentT
@@ -449,6 +449,5 @@ def _bias(assumption: Assumption) -> tuple[str, ...]:
         return ()
     what = "it counts in the spread" if assumption.form in CENTRED else "the distribution has it"
     side = "low" if mean > 0 else "high"
-    return (
-        f"Predictions are too {side} on average, by {number(abs(mean))} in units of y: {what}, and is not corrected.",
-    )
+    size = f"{number(abs(mean))} {OUTCOME_UNIT}"
+    return (f"Predictions are too {side} on average, by {size}: {what}, and is not corrected.",)

@@ -95,7 +95,7 @@ MISCALIBRATED = Rule(
     options=("level", "effect", "medium", "high", "missed"),
     thresholds={"some": 0.05, "many": 0.1},
     when="Recalibration lowers the log loss by at least {effect} nats, and a calibration test rejects (level {level}, "
-    "Holm-adjusted) or the 90% interval of that gain is above 0; or a spread by segment lowers it by at least "
+    "Holm-adjusted) or the 90% CI of that gain is above 0; or a spread by segment lowers it by at least "
     "{effect} nats, with an interval above 0. High if the lower end of either interval is at least {high} nats, "
     "medium from {medium}, else low. High where the negative log-likelihood is infinite. Likewise where "
     "{missed:pct} of the observations more than stated lie outside prediction intervals or label sets, or, without a "
@@ -134,10 +134,10 @@ FEW_ROWS = Rule(
     title="Calibration is inconclusive at this sample size",
     options=("margin", "pass_margin"),
     thresholds={"events": LEAST_EVENTS, "units": LEAST_UNITS},
-    when="UQ101 does not hold, and the 90% interval of the gap is not within ±{margin} nats; or there are fewer than "
+    when="UQ101 does not hold, and the 90% CI of the gap is not within ±{margin} nats; or there are fewer than "
     "{units} observations, clusters or blocks, or the blocks of time are shorter than the autocorrelation asks for; or "
     "fewer than {events} observations are outside the most frequent class; or {pass_margin:pct} of the observations "
-    "more than stated may lie outside prediction intervals or label sets, by a 90% interval.",
+    "more than stated may lie outside prediction intervals or label sets, by a 90% CI.",
     # a gap without an interval reaches infinitely far
     raised=("reach >= margin", "units < units", "cut > 0", "events < events", "missed >= pass_margin"),
     rests_on=HONEST,
@@ -235,7 +235,7 @@ def _skill_words(skill: SkillTest, rule: Rule) -> str:
         return f"worse than {baseline}: its {skill.score} exceeds theirs ({number(skill.base)}) by {loss}"
     most = max(ceil(1000 * upper), 1) / 10  # in percent, rounded up
     counts = "may be none" if upper >= rule.thresholds["margin"] else "is less than would count"
-    sure = f"{100 * line.confidence:g}% interval, so it {counts}"
+    sure = f"{100 * line.confidence:g}% CI, so it {counts}"
     return f"no better than {baseline}: its {skill.score} is better by less than {most:g}% of theirs ({sure})"
 
 
@@ -340,7 +340,7 @@ class Performance(TableCheck):
 
 
 class Undercoverage(NamedTuple):
-    """By how much more rows than `stated` lie outside, with its 90% interval; NaN without intervals or sets."""
+    """By how much more rows than `stated` lie outside, with its 90% CI; NaN without intervals or sets."""
 
     stated: float = nan
     excess: float = nan
@@ -372,7 +372,7 @@ class Undercoverage(NamedTuple):
 
 
 class Gain(NamedTuple):
-    """By how much a recalibration lowers the log loss, in nats, with its 90% interval; NaN where it is not known."""
+    """By how much a recalibration lowers the log loss, in nats, with its 90% CI; NaN where it is not known."""
 
     estimate: float = nan
     lower: float = nan
@@ -467,16 +467,16 @@ class CalibrationGate(TableCheck):
     """Fails, passes, or cannot be judged at this n; the last two are never merged.
 
     Fails (UQ101) when recalibration lowers the log loss by at least `effect` nats, and a Holm-adjusted calibration test
-    rejects **or** the 90% interval of the gain is above 0; when a spread by segment does, with such an interval; or
+    rejects **or** the 90% CI of the gain is above 0; when a spread by segment does, with such an interval; or
     when the nll is infinite somewhere. It is graded by the lower end of the gain, never by the calibration gap G. A
-    test that rejects where the gain is smaller is an observation. Passes when the 90% interval of G is within
+    test that rejects where the gain is smaller is an observation. Passes when the 90% CI of G is within
     ±`margin` nats and nothing fails. Anything else cannot be judged (UQ102), and neither can fewer than 20
     observations, clusters or blocks, blocks of time that had to be cut short, or a sample with few rows of the rarer
     class.
 
     Prediction intervals and label sets promise to hold at least their stated share of the outcomes: the gate
     fails when an exact test rejects that and `missed` of the rows more than stated lie outside, and passes when
-    the 90% interval of that excess ends below `pass_margin`. Where there is no density, that alone is judged; and of a
+    the 90% CI of that excess ends below `pass_margin`. Where there is no density, that alone is judged; and of a
     distribution without one, which has a coverage but no gap, the gate fails when the test of the coverage rejects and
     that of one central interval is off by `missed` more than chance does.
 

@@ -21,7 +21,7 @@ from ...core.statistics.verdicts import holm
 from ...core.support import options as opt
 from ...core.support.arrays import AnyArray, FloatArray, IntArray
 from ...core.support.errors import InputError
-from ...core.support.numbers import number
+from ...core.support.numbers import OUTCOME_UNIT, number
 from ...distributions import Categorical, Quantiles
 from ...distributions.families.weibull import Lifetimes
 from ...evidence.outcomes import ROW_GAIN, SHAPE_GAIN
@@ -386,7 +386,7 @@ def _estimates(
     table = {score.item: _score(score, setting) | {"training": training.get(score.item, nan)} for score in scores}
     for test in tests:
         bare = estimate(test.observed, np.nan, (np.nan, np.nan), np.nan)
-        line = table.setdefault(test.item, bare | {"item": test.item, "unit": UNITS.get(test.item, "units of y")})
+        line = table.setdefault(test.item, bare | {"item": test.item, "unit": UNITS.get(test.item, OUTCOME_UNIT)})
         line |= {"p_value": test.p_value, "null_mean": float(test.null.mean())}
     words = ("measure", "feature", "covers", "item", "unit")
     numbers = dict.fromkeys([name for name in COLUMNS if name not in words], float)

@@ -10,6 +10,7 @@ import pandas as pd
 
 from ...core.model.results import Result
 from ...core.support.errors import InputError
+from ...core.support.numbers import OUTCOME_UNIT
 from ...document.plots import style
 from ...document.plots.frames import has_interval, interval_words, numbers, optional
 from ...document.plots.registered import figure_plugin
@@ -33,7 +34,7 @@ SIZE = (2.9, 3.25)  # height and width: two of them stand side by side
 
 
 def draw_reliability(result: Result) -> Figure:
-    """Draw observed frequency against mean predicted probability, and where a right model's points would lie.
+    """Draw observed frequency against mean predicted probability, and where points of a calibrated model would lie.
 
     Parameters
     ----------
@@ -112,7 +113,7 @@ def draw_net_benefit(result: Result) -> Figure:
     low, high = ("band_lower", "band_upper") if banded else (col.LOWER, col.UPPER)
     words = interval_words(table)
     if banded:
-        words = f"{words.partition(' interval')[0]} band, all thresholds at once"
+        words = f"{words.partition(' CI')[0]} band, all thresholds at once"
     every: dict[str, Any] = {"color": style.ROLE["loss"], "linewidth": 1.2, "linestyle": style.LINES[2]}
     samples = [style.line(color=color, linewidth=1.6, label="model"), style.line(**every, label="treat all")]
     samples += [style.line(**IDEAL, label="treat none"), style.patch(color=style.BAND, linewidth=0, label=words)]
@@ -175,7 +176,8 @@ def draw_residuals(result: Result, item: str = RESIDUAL, along: str = "predictio
         samples.append(style.line(color=color, linewidth=1.3, label=interval_words(table)))
         if item != RESIDUAL:
             axes.set_ylim(bottom=0)
-        axes.set(xlabel="prediction", ylabel="outcome minus prediction" if item == RESIDUAL else item)
+        axes.set(xlabel=f"prediction ({OUTCOME_UNIT})")
+        axes.set_ylabel(f"{'outcome minus prediction' if item == RESIDUAL else item}\n({OUTCOME_UNIT})")
         style.key(figure, samples, columns=1)
     return figure
 
@@ -193,7 +195,7 @@ def _by_feature(result: Result) -> Figure:
             axes.plot(at, low, color=color, linewidth=1.3)
             axes.plot(own[col.X], own[col.ESTIMATE], "-o", color=color, linewidth=1.0, markersize=4)
             axes.set(xlabel=style.name(str(feature), 28))
-        figure.axes[0].set(ylabel="outcome minus prediction")
+        figure.axes[0].set(ylabel=f"outcome minus prediction\n({OUTCOME_UNIT})")
         samples = [style.line(color=color, marker="o", markersize=4, linewidth=1.0, label="mean, by quantile group")]
         style.key(figure, [*samples, style.line(color=color, linewidth=1.3, label=interval_words(table))], columns=2)
     return figure
@@ -265,7 +267,7 @@ def _legend(table: pd.DataFrame) -> list[Any]:
     if has_interval(table).any():
         handles.append(style.line(color=style.INK, linewidth=1.3, label=interval_words(table)))
     if optional(table, col.NULL_LOWER).notna().any():
-        handles.append(style.patch(color=style.BAND, linewidth=0, label="where a right model's points lie"))
+        handles.append(style.patch(color=style.BAND, linewidth=0, label="points of a calibrated model"))
     return handles
 
 

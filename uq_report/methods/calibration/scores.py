@@ -15,6 +15,7 @@ from ...core.statistics.inference import as_extreme
 from ...core.statistics.score_intervals import auc_rows
 from ...core.support.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from ...core.support.limits import check_limits
+from ...core.support.numbers import OUTCOME_UNIT, SQUARED_UNIT
 from ...distributions import Categorical, Draws
 from ..shared.choice import blocks
 from ..shared.estimates import area_of, explained_of, mean_of, rate_of, size_of
@@ -141,17 +142,17 @@ def number_scores(
     if "crps" in q.supports:
         crps = q.crps(y)
         # the fair form of draws may be below 0
-        scores.append(CalibrationScore("crps", "units of y", crps, mean_of if isinstance(q, Draws) else size_of))
+        scores.append(CalibrationScore("crps", OUTCOME_UNIT, crps, mean_of if isinstance(q, Draws) else size_of))
         if baseline is not None:
             scores += [
-                CalibrationScore("crps_baseline", "units of y", baseline, size_of),
-                CalibrationScore("crps_skill", "units of y", baseline - crps),
+                CalibrationScore("crps_baseline", OUTCOME_UNIT, baseline, size_of),
+                CalibrationScore("crps_skill", OUTCOME_UNIT, baseline - crps),
             ]
     if "mean" in q.supports and not q.censored:
         error = y - q.mean()
         scores += [
-            CalibrationScore("mean_error", "units of y", error),
-            CalibrationScore("squared_error", "units of y, squared", error**2, size_of),
+            CalibrationScore("mean_error", OUTCOME_UNIT, error),
+            CalibrationScore("squared_error", SQUARED_UNIT, error**2, size_of),
         ]
         deviation = np.square(y - weights @ y)
         if weights @ deviation > 0:
@@ -159,10 +160,10 @@ def number_scores(
                 CalibrationScore("r2", "share of variance", r2_rows(error**2, deviation, weights), explained_of)
             )
     if "variance" in q.supports:
-        scores.append(CalibrationScore("sharpness_sd", "units of y", np.sqrt(q.variance()), size_of))
+        scores.append(CalibrationScore("sharpness_sd", OUTCOME_UNIT, np.sqrt(q.variance()), size_of))
     if "quantile" in q.supports:
         width = q.quantile(np.array([0.05, 0.95])) @ np.array([-1.0, 1.0])
-        scores.append(CalibrationScore("sharpness_width_90", "units of y", width, size_of))
+        scores.append(CalibrationScore("sharpness_width_90", OUTCOME_UNIT, width, size_of))
     return scores
 
 

@@ -40,7 +40,7 @@ WORDS = {
     "squared_error": "squared error",
     outcomes.CONFIDENCE_GAP: "loss",
     "excess_loss": "loss",
-    "coverage_90": "coverage of the central 90% intervals",
+    "coverage_90": "coverage of the central 90% prediction intervals",
     "false_positive_rate": "false-positive rate at a probability of 0.5",
     "false_negative_rate": "false-negative rate at a probability of 0.5",
     "entropy": "stated uncertainty",
@@ -223,7 +223,7 @@ def _against_expected(line: DifferenceLine, own: GroupLine | None) -> str:
     side = "more" if line.estimate > 0 else "less"
     rest = f"{contrast(line, size=True)} {side} than for the other {line.n_rest} observations"
     if line.measure == "coverage_90":
-        return f"the central 90% intervals cover {rest}"
+        return f"the central 90% prediction intervals cover {rest}"
     if own is None:
         return f"the {WORDS[line.measure]} less its expectation is {rest}"
     place = "above" if own.estimate > 0 else "below"

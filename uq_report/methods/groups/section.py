@@ -37,7 +37,7 @@ LEAD = (
     "Intervals are pointwise; findings are adjusted for their number. A difference is no proof of unfairness, "
     "its absence no proof of fairness."
 )
-TITLES = {"residual": "outcome minus prediction", "coverage_90": "coverage of 90% intervals"}
+TITLES = {"residual": "outcome minus prediction", "coverage_90": "coverage of 90% prediction intervals"}
 MEAN, LESS_REST = False, True
 PREDICTED = (
     *(("prediction", MEAN), ("outcome", MEAN)),

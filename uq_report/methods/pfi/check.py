@@ -77,7 +77,7 @@ OVER_CLAIMED = Rule(
     "the largest model-implied importance, is above the margin and above {min_share:pct} of the model-implied one "
     "(level {level}, adjusted over features; lower end of the interval). High if the realisation ratio of all features "
     "together is at most {high:pct}, medium up to {medium:pct}, else low. The features named exceed the limits "
-    "themselves, and the 80% interval of their ratio ends below {high:pct}; the smallest is first. Where a feature's "
+    "themselves, and the 80% CI of their ratio ends below {high:pct}; the smallest is first. Where a feature's "
     "realised importance is below the margin's negative (one-sided test, level {level}, Holm-adjusted over features), "
     "it makes predictions worse: the lowest that exceeds the limits itself is named alone, as the cause.",
     raised=("p_adjusted <= level and beyond > 0 and claim >= min_size and missing > min_share",),

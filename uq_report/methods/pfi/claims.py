@@ -28,6 +28,7 @@ from ...core.statistics.inference import TIED, PairTerms, as_extreme, standard_e
 from ...core.statistics.verdicts import effective_units, variance_freedom
 from ...core.support.arrays import AnyArray, FloatArray
 from ...core.support.limits import check_limits
+from ...core.support.numbers import OUTCOME_UNIT
 from ...distributions import Categorical, Quantiles
 from ...evidence import ids
 from ...evidence.importance import ALL_FEATURES, CLAIMED, DELIVERED, DIFFERENCE
@@ -166,9 +167,9 @@ def _pinball_divergence(dist: Distribution, _: AnyArray | None, base: Distributi
 
 
 LEAST_LEVELS = 5  # simulated: with 3 an exact model is called over-claiming in up to 15% of audits
-PINBALL = Measure("pinball_loss", _pinball, "units of y", "loss", frozenset(), needs_y=True, title="pinball loss")
+PINBALL = Measure("pinball_loss", _pinball, OUTCOME_UNIT, "loss", frozenset(), needs_y=True, title="pinball loss")
 PINBALL_DIVERGENCE = Measure(
-    "pinball_divergence", _pinball_divergence, "units of y", "prediction", frozenset(), needs_base=True
+    "pinball_divergence", _pinball_divergence, OUTCOME_UNIT, "prediction", frozenset(), needs_base=True
 )
 
 

@@ -68,7 +68,7 @@ MISPREDICTED = Rule(
     when="Leaves of trees on the residual, grown on a part of the observations and judged on the others, and the same "
     "with the parts exchanged: the mean of outcome minus prediction d, in standard deviations of the model, is beyond "
     "the margin d²/2 = {margin} nats per observation, and further from 0 than that of the other observations (level "
-    "{level}, Holm-adjusted over segments and classes). High if the lower end of the 90% interval of |d| lies beyond "
+    "{level}, Holm-adjusted over segments and classes). High if the lower end of the 90% CI of |d| lies beyond "
     "{high} times the margin, medium beyond {medium} times, else low. An observation beyond {small} nats.",
     raised=("p_small <= level and nats > small",),
     grades=(
@@ -146,8 +146,7 @@ def _about(line: SegmentLine, view: SegmentsView) -> Said:
 
 def _where(line: SegmentLine) -> str:
     """Name a segment with its rows, as a sentence begins."""
-    place = "For" if line.segment == OFF_SUPPORT else "Where"
-    return f"{place} {line.item} ({line.n} of the {line.n + line.n_rest} observations that judge it)"
+    return f"For {line.item} ({line.n} of the {line.n + line.n_rest} observations not used to define it)"
 
 
 def _closest(line: SegmentLine, run: Run) -> str:
@@ -257,7 +256,7 @@ def _wrong_on_average(rule: Rule, raised: Sequence[Offset], *, level: bool) -> S
     also = f" So are they where {others}." if others else ""
     explained = (OVERSURE, *(("UQ101",) if graded in ("high", "medium") and not level else ()))
     return {
-        "statement": f"Where {line.item} ({line.n} of the {judging} observations that judge it) {_means(line)}: "
+        "statement": f"For {line.item} ({line.n} of the {judging} observations not used to define it) {_means(line)}: "
         f"predictions are too {'low' if line.estimate > 0 else 'high'} by {size} standard deviations of the model, "
         f"about {number(line.nats, 2)} nats per observation.{also}",
         "remedy": "Look for a missing feature, an interaction or wrong labels here. Refit the model, or exclude the "

@@ -22,7 +22,7 @@ UNORDERED = Rule(
     title="The uncertainty is not shown to find the errors",
     options=("errors", "constant", "part"),
     thresholds={"power": 2.93},  # z(0.95) + z(0.90): a gain as implied is then shown in 9 of 10 samples
-    when="The gain in loss from ordering the observations by their uncertainty has a 90% interval that reaches 0, "
+    when="The gain in loss from ordering the observations by their uncertainty has a 90% CI that reaches 0, "
     "although the losses that the model itself expects imply a gain of at least {power} standard errors. Judged from "
     "{errors:g} errors on, and where the implied gain is at least {constant:pct} of the largest possible. Low if the "
     "interval ends below {part:pct} of the implied gain, else an observation.",
@@ -93,7 +93,7 @@ def _said(rule: Rule, view: SelectiveView) -> Said:
 class SelectiveCheck(TableCheck):
     """Judges whether the uncertainty orders the errors better than chance.
 
-    UQ111 compares the gain in loss over a random order, by its 90% interval, with the gain that the model's own
+    UQ111 compares the gain in loss over a random order, by its 90% CI, with the gain that the model's own
     distributions imply. It is no verdict on calibration: over-confidence that keeps the order is not seen.
 
     Parameters

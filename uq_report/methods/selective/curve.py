@@ -15,6 +15,7 @@ from ...core.model.sampling import Sampling, t_quantile
 from ...core.predictive import Distribution
 from ...core.statistics.score_intervals import UNKNOWN, Ends, auc_rows, mid_cdf, normal_quantile, on_log_scale, wilson
 from ...core.support.arrays import AnyArray, FloatArray, IntArray
+from ...core.support.numbers import OUTCOME_UNIT
 from ...distributions import Categorical, Normal
 from ...evidence.selective import FAILURE_AUROC, GAIN, IMPLIED_GAIN, IMPLIED_LOSS, LOSS, NORMALISED_GAIN
 from ..shared.estimates import area_of, band_quantile, estimate, mean_of
@@ -51,7 +52,7 @@ def number_losses(q: Distribution, y: AnyArray, rng: np.random.Generator, draws:
     """Return the absolute error of the mean, ordered by the standard deviation, or by the width of intervals."""
     loss = np.abs(y - q.mean())
     none = np.full(len(loss), nan)
-    words, unit = ("width of the prediction interval", "mean absolute error"), "units of y"
+    words, unit = ("width of the prediction interval", "mean absolute error"), OUTCOME_UNIT
     if "intervals" in q.supports:
         width = np.asarray(WIDTH.rows(q, None, None))
         return CaseLosses(width, loss, none, width, False, words, unit)

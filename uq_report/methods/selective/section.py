@@ -78,7 +78,7 @@ def _curve(e: RunReader) -> Iterable[Block]:
         ("share of all loss referred", lambda x: value_words(x.captured, x.captured_lower, x.captured_upper)),
     ]
     if any(isfinite(line.width) for line in view.lines):
-        fields.append((Column("width of 90% intervals", "number"), "width"))
+        fields.append((Column("width of 90% prediction intervals", "number"), "width"))
     caption = f"Risk-coverage curve. {intervals_caption(view.result.estimates)}"
     yield line_table("selective-curve-table", caption, view.lines, fields, of=view.result)
 
@@ -137,7 +137,7 @@ def draw(result: Result) -> Figure:
         axes.plot(x, oracle, **ORACLE)
         samples += [style.line(**REFERENCE, label="random order"), style.line(**ORACLE, label="best order")]
         axes.set(xlabel="share kept, least uncertain first (%)", xlim=(0, 101))
-        axes.set_ylabel(f"{view.loss}{' (%)' if scale > 1 else ''}")
+        axes.set_ylabel(f"{view.loss} (%)" if scale > 1 else f"{view.loss}\n({view.unit})")
         axes.set_ylim(bottom=0)
         style.key(figure, samples, columns=3)
     return figure

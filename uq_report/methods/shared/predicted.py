@@ -11,6 +11,7 @@ from ...core.engine.fast_path_evaluator import Engine
 from ...core.model.sampling import Sampling
 from ...core.predictive import Distribution
 from ...core.support.arrays import FloatArray
+from ...core.support.numbers import OUTCOME_UNIT
 from ...core.support.text import clean
 from ...distributions import Categorical, Normal
 from .choice import blocks
@@ -50,7 +51,7 @@ def predicted(engine: Engine) -> list[PredictedNumber]:
         values = rows if outcome is None else outcome
         scale = float(np.sqrt(weights @ np.square(values - weights @ values)))
         known = "variance" in q.supports and not q.censored
-        return [PredictedNumber("", "units of y", rows, outcome, scale, variance=q.variance() if known else None)]
+        return [PredictedNumber("", OUTCOME_UNIT, rows, outcome, scale, variance=q.variance() if known else None)]
     q = cast("Categorical", q)
     two = len(q.classes) == 2
     numbers = []

@@ -280,7 +280,7 @@ def usefulness(e: RunReader) -> Card:
     """Return the card: the verdict, the one number beside it, and what referring the 10% most uncertain does."""
     ended = next((outcome for outcome in e.run.outcomes if outcome.check == ids.SELECTIVE), None)
     headline = verdict(e)
-    words = referral_words(e.run, brief=True)
+    words = referral_words(e.run)
     why = "" if ended is None or headline != UNTESTED else sentence(ended.reason)
     missing = "" if words or why else e.why_missing(ids.SELECTIVE)
     texts = tuple(filter(None, (words, why, missing)))

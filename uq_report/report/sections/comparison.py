@@ -382,10 +382,15 @@ def _changed_values(e: RunReader, since: RunChanges) -> Iterator[Row]:
     """Yield the values that changed, largest difference against its interval first, and how many more did."""
     moved = sorted((x for x in since.values if x.changed), key=lambda x: -_surely(x))
     for x in moved[:VALUES]:
-        measure = e.words(x.measure).title if x.measure else name(x.result)
-        about = f" of {name(x.feature)}" if x.feature else ""
+        item, _, measure = x.measure.rpartition(": ")
+        about = " = ".join(filter(None, (name(x.feature), name(item))))
         difference = value_words(x.difference, x.lower, x.upper)
-        yield f"{measure}{about}", f"by {difference}", value_words(x.before), value_words(x.now)
+        yield (
+            f"{score_name(e, measure or x.result)}{' of ' * bool(about)}{about}",
+            f"by {difference}",
+            value_words(x.before),
+            value_words(x.now),
+        )
     if len(moved) > VALUES:
         yield count(len(moved) - VALUES, "further value"), "changed", "", ""
 

@@ -379,7 +379,7 @@ def findings(e: RunReader) -> Section:
             nothing_open(e),
             "" if e.findings else ended(e),
             also,
-            f"In brackets: {100 * e.confidence:g}% intervals, unless another level is stated." * bool(every),
+            f"In brackets: {100 * e.confidence:g}% CI, unless another level is stated." * bool(every),
         )
     )
     seen: dict[str, FindingGroup] = {}
@@ -486,7 +486,7 @@ def _statement(e: RunReader, group: FindingGroup) -> str:
 
 def _short(e: RunReader, text: str) -> str:
     """Return a statement without the level of the intervals that the section states once."""
-    return re.sub(rf"\({100 * e.confidence:g}%\sinterval ", "(", text)
+    return re.sub(rf"\({100 * e.confidence:g}%\sCI ", "(", text)
 
 
 def _members(group: FindingGroup) -> tuple[Block, ...]:

@@ -166,7 +166,7 @@ def _figure(attributes: Sequence[AttributeEffects]) -> tuple[Block, ...]:
 def _taken(line: UseLine) -> str:
     """Say how much of a difference is attributable to a feature, or is offset by it."""
     if line.estimate < 0:
-        return f"{mention(line.by)} offsets {points(_negated(line))}"
+        return f"{points(_negated(line))} are offset by {mention(line.by)}"
     return f"{points(line)} are attributable to {mention(line.by)}"
 
 

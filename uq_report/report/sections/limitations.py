@@ -175,7 +175,7 @@ def _no_verdict(e: RunReader) -> list[str]:
     partly = [name(o.title or o.check) for o in ended if o.undecided]
     shared = _by_reason((o.reason, name(o.title or o.check)) for o in ended if not o.undecided)
     return [
-        *([f"Inconclusive on some rules: {joined(partly, 12)}."] if partly else []),
+        *([f"Checks without a verdict on some of their rules: {joined(partly, 12)}."] if partly else []),
         *(f"No verdict: {joined(names, 12)}. {sentence(reason)}" for reason, names in shared.items()),
     ]
 

@@ -10,7 +10,7 @@ from ...core.support.numbers import unit_phrase
 from ...document.blocks import left_out, make_figure, make_section, make_table, paragraphs
 from ...document.document import Block, Column, Paragraph, Section, Split, Table, Tint
 from ...document.plots.frames import interval_words
-from ...document.text import clean, joined, mentions, name, sentence, unmarked, value_words
+from ...document.text import clean, joined, mentions, name, sentence, spaced, unmarked, value_words
 from ...evidence import ids
 from ...evidence.comparisons import ERROR_SIZE, RESIDUAL, NetBenefit, PredictionResiduals, Roc
 from ...evidence.importance import ALL_FEATURES, CLAIMED, DELIVERED, DIFFERENCE, ClaimLine, Claims
@@ -67,7 +67,7 @@ def scores(e: RunReader) -> Section:
             _scores(e, view),
             *benchmarked(e),
             *_decisions(e),
-            *paragraphs(order_words(e), *comparison_words(e)),
+            *paragraphs(order_words(e), spaced(*comparison_words(e))),
             *_curves(e),
         )
     return make_section("performance-scores", "Performance", blocks)

@@ -180,7 +180,7 @@ def _lines(ledger: Ledger, feature: str) -> Iterator[SheetRow]:
     yield from _corrected(ledger, feature)
     yield from _trained(ledger, feature)
     yield from _together(ledger, feature)
-    yield from _ranked(ledger.ranking(ids.PFI_UNCERTAINTY, "uncertainty"), feature, "change in uncertainty")
+    yield from _ranked(ledger.ranking(ids.PFI_UNCERTAINTY, "uncertainty"), feature, "size of change in uncertainty")
     view = RSensView.find(ledger.e.run)
     step = "unit" if view is not None and view.ranked_by == RAW else "standard deviation"
     yield from _ranked(ledger.ranking(ids.RSENS, ""), feature, f"R-sens per {step}")

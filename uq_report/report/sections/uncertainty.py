@@ -27,7 +27,7 @@ from ...evidence.outcomes import (
 from ...evidence.segments import OFF_SUPPORT, SegmentsView
 from ...evidence.view import View
 from ...reading.run_reader import GATE, RunReader
-from ...reading.sentences import estimate_words, share, unbracketed
+from ...reading.sentences import estimate_words, share
 from ...reading.tables import CAUTION, INTERVAL, Field, line_table, plain_table
 
 ENTROPIES, VARIANCES = ("epistemic", "aleatoric"), ("epistemic_variance", "aleatoric_variance")
@@ -76,13 +76,13 @@ def gate_words(e: RunReader) -> str:
         return _verdict(e)
     margin = e.gap_margin
     stated = "the stated probabilities" if e.subject.classes is not None else "the stated distributions"
-    interval = unbracketed(value_words(gap.estimate, gap.lower_90, gap.upper_90, "nats"))
-    words = f"calibration gap {interval}, 90% interval, n = {view.n}"
+    interval = value_words(gap.estimate, gap.lower_90, gap.upper_90, "nats")
+    words = f"calibration gap {interval.replace(' (', ', 90% CI ', 1).removesuffix(')')}"
     if e.gate.tone == "bad":
-        return spaced(f"Not acceptable: {_direction(gap)} ({words}).", gain_words(view))
+        return f"Not acceptable: {_direction(gap)} ({words}, n = {view.n})."
     if e.gate.tone == "good":
         within = f" within the tolerance of ±{plain(margin)} nats" if isfinite(margin) else ""
-        return f"Acceptable: {stated} agree with the outcomes{within} ({words})."
+        return f"Acceptable: {stated} agree with the outcomes{within} ({words}, n = {view.n})."
     if e.gate.tone != "warning" or max(-gap.lower_90, gap.upper_90) < margin:
         return _verdict(e)
     outside = gap.lower_90 > margin or gap.upper_90 < -margin
@@ -148,7 +148,7 @@ def _title(e: RunReader, view: Bins) -> str:
             "unknown": "Outcomes against stated probabilities; calibration was not tested.",
         }.get(e.gate.tone, agree)
     if isinstance(view, Coverage):
-        kind = "intervals" if e.subject.classes is None else "label sets"
+        kind = "prediction intervals" if e.subject.classes is None else "label sets"
         wrong = [f"{100 * x.x:.0f}% {kind} cover {'fewer' if x.upper < x.x else 'more'}" for x in outside]
         good = f"No deviation of the coverage of {kind} from its nominal level is shown ({n})."
         return f"{joined(wrong)} outcomes than nominal." if wrong else good

@@ -7,7 +7,7 @@ from ...document.document import Block, Section
 from ...document.text import sentence, spaced
 from ...evidence import ids
 from ...evidence.selective import RiskCoverageView, SelectiveView
-from ...reading.referral import group_words, lowers_loss, ordering_words, referral_words
+from ...reading.referral import group_words, lowers_loss, referral_words, referred_words
 from ...reading.run_reader import RunReader
 
 TITLE = "Usefulness of the uncertainty"
@@ -21,7 +21,7 @@ def verdict(e: RunReader) -> str:
     headline, view = UNTESTED if ended is None else HEADLINES.get(ended.state, UNTESTED), SelectiveView.find(e.run)
     if headline != USEFUL or view is None:
         return headline
-    # the check asks for a 90% interval of the order alone
+    # the check asks for a 90% CI of the order alone
     above = view.number is None or view.number.lower > 0.5 * view.classes
     return USEFUL if above and lowers_loss(e.run) else OPEN
 
@@ -31,14 +31,11 @@ def useful(e: RunReader) -> Section | None:
     view, curve = SelectiveView.find(e.run), RiskCoverageView.find(e.run)
     if view is None or curve is None:
         return None
-    number = ordering_words(e.run)
-    ended = verdict(e)
-    lead = spaced(f"The uncertainty is the {view.uncertainty}.", f"{ended}{': ' * bool(number)}{number}.")
-    words = referral_words(e.run)
-    blocks: tuple[Block, ...] = paragraphs(spaced(lead, words), spaced(verdict_words(e), group_words(e.run)))
+    lead = spaced(f"{verdict(e)}. The uncertainty is the {view.uncertainty}.", referred_words(e.run))
+    blocks: tuple[Block, ...] = paragraphs(lead, spaced(verdict_words(e), group_words(e.run)))
     if curve.lines:
         caption = f"{curve.loss.capitalize()} of the observations kept, the most uncertain referred first."
-        alt = f"The {curve.loss} of the kept observations by the share kept. {words}"
+        alt = f"The {curve.loss} of the kept observations by the share kept. {referral_words(e.run)}"
         figure = make_figure("sure-selective", caption, alt, lambda: e.draw(curve.result), curve.id)
         blocks = (*blocks, figure)
     return make_section("sure-useful", TITLE, blocks)
