@@ -38,10 +38,10 @@ DIRECTIONS = "UQ90"  # codes of checks of effects against expected directions
 # titles in their order
 CHAPTERS: Mapping[str, str] = {
     SOUNDNESS: "Conceptual soundness",
-    slots.PREDICTION: "Drivers of the prediction",
+    slots.PREDICTION: "Drivers of the loss and the prediction",
     slots.UNCERTAINTY: "Drivers of the uncertainty",
     "relations": "Dependence and agreement between methods",
-    "robustness": "Sensitivity, training domain and stability",
+    "robustness": "Interactions and training domain",
 }
 LEADS: Mapping[str, str] = {
     SOUNDNESS: (
@@ -50,13 +50,16 @@ LEADS: Mapping[str, str] = {
     ),
     slots.PREDICTION: (
         "Permutation importance is the mean change of a measure when the values of a feature are permuted between "
-        "observations. Signs are kept: below 0 the loss, or the uncertainty, decreases under permutation."
+        "observations. Signs are kept: below 0 the loss, or the uncertainty, decreases under permutation. "
+        "Likelihood-PFI is that of the negative log-likelihood (nll), Entropy-PFI that of the predictive entropy; "
+        "their difference is the part of the increase in log loss that the stated uncertainty does not "
+        "signal. The Entropy-PFI of a feature that is independent of the others is 0 in expectation for every model, "
+        "so it identifies no driver of the uncertainty."
     ),
     slots.UNCERTAINTY: (
-        "Likelihood-PFI is the change of the negative log-likelihood (nll) when a feature is permuted, Entropy-PFI "
-        "the change of the entropy of the predictive distribution. R-sens is the sensitivity of the whole predictive "
-        "distribution to a small change of a feature. Curves of entropy along features are in “Conceptual soundness”, "
-        "Shapley values of entropy and nll in “Drivers of the prediction”."
+        "R-sens is the sensitivity of the whole predictive distribution to a small change of a feature. Curves of "
+        "entropy along features are in “Conceptual soundness”, permutation importance and Shapley values of entropy "
+        "and nll in “Drivers of the loss and the prediction”."
     ),
     "relations": (
         "Evidence for the ranking in “Drivers”: redundancy between features, importance adjusted for redundancy, and "

@@ -7,7 +7,7 @@ from math import isfinite, isnan, nan
 
 from ...core.support.numbers import share_words
 from ...core.support.text import count
-from ...document.blocks import intervals_caption, left_out, make_figure, make_section, make_table, notes_of, paragraphs
+from ...document.blocks import intervals_caption, left_out, make_figure, make_section, make_table, paragraphs
 from ...document.document import Block, Column, Section, Split, Table
 from ...document.text import clean, joined, name, plain, sentence, spaced, value_words
 from ...evidence.comparisons import Comparisons, NetBenefit, PredictionResiduals, Roc
@@ -266,7 +266,7 @@ def _tables(e: RunReader) -> Iterator[Block]:
         if view is not None and view.lines:
             result, key = view.result, f"{view.id.replace('.', '-')}-table"
             title = f"{clean(result.title)}: the numbers. {intervals_caption(result.estimates)}"
-            yield plain_table(result.estimates, key, title, result.id, notes_of(result))
+            yield plain_table(e, result, result.estimates, key, title)
             yield from left_out(result)
 
 
