@@ -25,12 +25,7 @@ from .sections.reproducibility import foreign, group_of
 _log = logging.getLogger(__name__)
 S = TypeVar("S", Section, Section | None)
 # results that the report's own chapters show
-CHAPTERS_SHOW = frozenset({
-    ids.CALIBRATION, ids.CALIBRATION_COMPARISONS, ids.CALIBRATION_COVERAGE, ids.CALIBRATION_DECISIONS,
-    ids.CALIBRATION_GRADES, ids.CALIBRATION_NET_BENEFIT, ids.CALIBRATION_PIT, ids.CALIBRATION_RELIABILITY,
-    ids.CALIBRATION_RESIDUALS, ids.CALIBRATION_ROC,
-    ids.COMPARE_IMPORTANCE, ids.COMPARE_RELIANCE, ids.COMPARE_SCORES, ids.SENSITIVITY,
-})  # fmt: skip
+CHAPTERS_SHOW = frozenset({ids.COMPARE_IMPORTANCE, ids.COMPARE_RELIANCE, ids.COMPARE_SCORES, ids.SENSITIVITY})
 # values of single observations, which other figures draw or the evidence alone holds
 IN_EVIDENCE = frozenset({ids.PDP_OWN, ids.PDP_DISTRIBUTION, ids.PFI_DELTA, ids.SEGMENTS_ROWS, ids.SUPPORT_ROWS})
 

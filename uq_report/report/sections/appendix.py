@@ -19,10 +19,8 @@ from .findings import STATES, checks_ended, monitoring, observations, rules, sen
 from .limitations import detectable, limits_of_methods, omissions
 from .mapping import mapping
 from .model import data, model
-from .outcomes import outcomes_in_full
 from .ranking import ranking_table, rankings
 from .reproducibility import methods, references, reproducibility
-from .uncertainty import calibration_in_full
 
 GATE = {
     "good": "Calibration is acceptable: the stated uncertainty may be interpreted as it is.",
@@ -108,9 +106,9 @@ def ranked(e: RunReader, methods: Section) -> Section:
 
 def _by_method(e: RunReader, placed: PluginSections) -> tuple[Section, ...]:
     """Return the tables and figures of every method."""
-    results = outcomes_in_full(e, placed)
+    results = (*placed.chapter("outcomes"), *placed.chapter("uncertainty-quality"))
     parts = (
-        replace(results, sections=(calibration_in_full(e), *results.sections)),
+        make_section("outcomes", "Outcomes in full", parts=results),
         *(chapter(placed, key) for key in CHAPTERS),
         monitoring(e),
         changes_in_full(e),

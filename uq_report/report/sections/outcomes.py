@@ -7,7 +7,7 @@ from itertools import chain
 from math import isfinite
 
 from ...core.support.numbers import unit_phrase
-from ...document.blocks import left_out, make_figure, make_section, make_table, paragraphs
+from ...document.blocks import make_figure, make_section, make_table, paragraphs
 from ...document.document import Block, Column, Paragraph, Section, Split, Table, Tint
 from ...document.plots.frames import interval_words
 from ...document.text import clean, joined, mentions, name, sentence, unmarked, value_words
@@ -19,7 +19,6 @@ from ...evidence.segments import SegmentFeatures, SegmentsView
 from ...evidence.view import View, by_feature, largest_first
 from ...reading.run_reader import RunReader
 from ...reading.sentences import amount, estimate_words, is_share, mark, share, unreliable_words
-from ..placing import PluginSections
 from .comparison import benchmarked
 from .comparisons import (
     benefit_curve_words,
@@ -32,7 +31,7 @@ from .comparisons import (
 )
 from .groups import affected
 from .stability import stability
-from .uncertainty import calibrated, item_words, score_name, scores_table
+from .uncertainty import calibrated, item_words, score_name
 from .usefulness import useful
 
 COUNTED = 6  # classes up to which the table counts every pair
@@ -213,18 +212,6 @@ def _rows(view: Decisions, label: str) -> int:
 
 def _share(line: DecisionLine | None) -> str:
     return "" if line is None else share(line)
-
-
-def outcomes_in_full(e: RunReader, placed: PluginSections) -> Section:
-    """Return every score as recorded, and the chapters on outcomes and on the quality of the uncertainty."""
-    view = CalibrationView.find(e.run)
-    blocks: tuple[Block, ...] = paragraphs(e.why_missing(CalibrationView.id))
-    if view is not None:
-        lines = [line for line in view.lines if not line.judges_uncertainty]
-        table = scores_table(view, lines, "scores-table", "Scores on the test sample.")
-        blocks = (table, *left_out(view.result))
-    sections = (*placed.chapter("outcomes"), *placed.chapter("uncertainty-quality"))
-    return make_section("outcomes", "Outcomes in full", blocks, sections)
 
 
 CLAIMS_SHOWN = 5  # features in the table
