@@ -16,10 +16,9 @@ from uq_report.evidence import ids
 from uq_report.evidence.finding import Finding, Outcome
 from uq_report.evidence.run import NotRun, Run
 from uq_report.reading.default_sections import part
-from uq_report.reading.referral import group_words, ordering_words, referral_words
 from uq_report.reading.run_reader import RunReader
 from uq_report.report.answer.cards import usefulness
-from uq_report.report.sections.usefulness import useful
+from uq_report.report.sections.usefulness import group_words, ordering_words, referral_words, useful
 from uq_report.runner import single
 from uq_report.runner.settings import make_settings
 

@@ -54,8 +54,8 @@ WORDS = {  # items and measures that results name by a key
 }
 # columns for programs, and what the caption has: they stand in the evidence alone
 HIDDEN = frozenset({
-    col.CONFIDENCE, col.COVERS, col.MARGIN, col.UNPERMUTED, "apart", "difference_std_error", "exact_zero", "freedom",
-    "grown", "lower_90", "n_rest", "rare", "scale", "segment", "shuffling_error", "units", "upper_90", "where_changed",
+    col.CONFIDENCE, col.COVERS, col.MARGIN, col.SHUFFLING_ERROR, col.UNPERMUTED, "apart", "difference_std_error", "exact_zero", "freedom",
+    "grown", "lower_90", "n_rest", "rare", "scale", "segment", "units", "upper_90", "where_changed",
 })  # fmt: skip
 
 # the content of a column of a table of lines: an attribute of the line, or a function of it

@@ -14,9 +14,8 @@ from ....core.support.arrays import FloatArray, Table
 from ....distributions import NormalMixture
 from ....distributions.numerics.validate import Rowwise
 from ...adapters.ensemble import EnsembleAdapter, leaf_variance
-from .forest import Forest
+from .forest import Forest, TreeReader, Walkable, is_numeric, plain_numbers
 from .sklearn import Member, member_count, with_columns
-from .walkable import TreeReader, Walkable, is_numeric, plain_numbers
 
 _TREES = ("sklearn.DecisionTreeRegressor", "sklearn.ExtraTreeRegressor")
 _FORESTS = ("sklearn.RandomForestRegressor", "sklearn.ExtraTreesRegressor", "sklearn.BaggingRegressor")

@@ -12,8 +12,7 @@ from ....core.model.adapter import Adapter, class_names
 from ....core.predictive import Distribution
 from ....core.support.arrays import AnyArray, FloatArray, IntArray, Table
 from ....distributions import Categorical, CategoricalMixture
-from .forest import Forest, Tree, set_bits
-from .walkable import TreeReader, Walkable, by_scores, is_numeric, plain_numbers
+from .forest import Forest, Tree, TreeReader, Walkable, by_scores, is_numeric, plain_numbers, set_bits
 
 _TREES = ("sklearn.DecisionTreeClassifier", "sklearn.ExtraTreeClassifier")
 _FORESTS = ("sklearn.RandomForestClassifier", "sklearn.ExtraTreesClassifier", "sklearn.BaggingClassifier")
