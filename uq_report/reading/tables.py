@@ -54,7 +54,8 @@ WORDS = {  # items and measures that results name by a key
 }
 # columns for programs, and what the caption has: they stand in the evidence alone
 HIDDEN = frozenset({
-    col.CONFIDENCE, col.COVERS, col.MARGIN, col.SHUFFLING_ERROR, col.UNPERMUTED, "apart", "difference_std_error", "exact_zero", "freedom",
+    col.CONFIDENCE, col.COVERS, col.MARGIN, col.SHUFFLING_ERROR, col.UNPERMUTED, "apart", "difference_std_error",
+    "exact_zero", "freedom",
     "grown", "lower_90", "n_rest", "rare", "scale", "segment", "units", "upper_90", "where_changed",
 })  # fmt: skip
 
