@@ -12,8 +12,7 @@ from ....core.support.errors import MissingDependencyError, installed
 from ...adapters.sklearn_ import unwrap
 from .forest import TreeReader
 from .lightgbm import LIGHTGBM
-from .regression import REGRESSION
-from .sklearn import SKLEARN
+from .sklearn import REGRESSION, SKLEARN
 
 if TYPE_CHECKING:
     from .walks import Walks
