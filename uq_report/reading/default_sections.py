@@ -92,7 +92,7 @@ def _importance(e: RunReader, result: Result) -> list[Block]:
     capped = f", the {TOP} {'largest' if first.sign > 0 else 'lowest'} of {features}" if features > TOP else ""
     thin = f" Thin lines: {clean(result.meta['spread'])}, which is no interval." if result.meta.get("spread") else ""
     caption = f"{capped}. {intervals_caption(result.estimates)}{thin}"
-    choice = {} if result.id in e.figures else {"measure": measures}
+    choice: dict[str, Any] = {} if result.id in e.figures else {"measure": measures}
     figure = _figure(e, result, caption, " ".join(words), top=TOP, **choice)
     tables = (importance_table(e, result, m, f"{result.id}-table-{k}", noted=k == 1) for k, m in enumerate(every, 1))
     return [Bullets(items=words), figure, *tables]

@@ -112,7 +112,7 @@ def plain_table(
     printed = [c for c in order if c not in idle and not _is_blank(frame[c])] or order[:1]
     columns, cells = [], []
     for c in printed:
-        kind = "text" if c in ends else _kind(frame[c])
+        kind: Any = "text" if c in ends else _kind(frame[c])
         columns.append(Column(HEADINGS.get(c, name(c).replace("_", " ")), kind, unit if c == col.ESTIMATE else ""))
         if c in ends:
             limits = frame[[c, *ends[c]]].itertuples(index=False)
