@@ -273,7 +273,6 @@ def test_figures_grow_with_their_features() -> None:
     def height(drawn: Any) -> float:
         return float(drawn.get_size_inches()[1])
 
-    assert height(moves(a=(1, 1), b=(2, 2))) == pytest.approx(1.3)
     assert height(figure.draw(information())) == pytest.approx(2 * 0.29 + 1.25)
     assert height(figure.draw(information(), 1)) == pytest.approx(0.29 + 1.25)
     assert height(figure.draw_corrected(cover(("a", "b", "c")))) == pytest.approx(3 * 0.32 + 1.0)
