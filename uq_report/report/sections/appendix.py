@@ -9,6 +9,7 @@ from ...document import slots
 from ...document.blocks import bullets, make_section, paragraphs
 from ...document.document import Badge, Block, Facts, Figure, Paragraph, Section, Table
 from ...document.text import clean, items, joined, name, sentence, spaced
+from ...evidence import ids
 from ...evidence.finding import Outcome
 from ...evidence.importance import Pfi
 from ...reading.run_reader import OPEN, RunReader
@@ -107,8 +108,9 @@ def ranked(e: RunReader, methods: Section) -> Section:
 def _by_method(e: RunReader, placed: PluginSections) -> tuple[Section, ...]:
     """Return the tables and figures of every method."""
     results = (*placed.chapter("outcomes"), *placed.chapter("uncertainty-quality"))
+    why = e.why_missing(ids.CALIBRATION)
     parts = (
-        make_section("outcomes", "Outcomes in full", parts=results),
+        make_section("outcomes", "Outcomes in full", () if results else paragraphs(why), results),
         *(chapter(placed, key) for key in CHAPTERS),
         monitoring(e),
         changes_in_full(e),
