@@ -9,8 +9,6 @@ import pytest
 
 from uq_report.core.model.results import ESTIMATE_COLUMNS, Diagnostic, MeasureFacts
 from uq_report.core.support.errors import InputError
-from uq_report.document.blocks import undrawn
-from uq_report.document.document import Section
 from uq_report.evidence.finding import Finding, Outcome
 from uq_report.evidence.outcomes import CONFIDENCE_GAP
 from uq_report.evidence.run import NotRun, Run
@@ -18,10 +16,6 @@ from uq_report.evidence.segments import ALL_ROWS, EXCESS_LOSS, OFF_SUPPORT, RESI
 from uq_report.methods.segments.check import SegmentsCheck
 from uq_report.methods.segments.explain import CHANGES, COLUMNS
 from uq_report.methods.segments.residuals import COLUMNS as RESIDUAL_COLUMNS
-from uq_report.methods.segments.section import SegmentsSection
-from uq_report.reading.run_reader import RunReader
-
-from ..report.reading import table_of, text_of
 
 FACTS = {"entropy": MeasureFacts("entropy", "nats", "uncertainty"), "variance": MeasureFacts("variance", "m²", "x")}
 
@@ -336,50 +330,3 @@ def test_a_large_residual_that_may_be_chance_is_open() -> None:
 def test_wrong_thresholds_are_refused(options: dict[str, float], match: str) -> None:
     with pytest.raises(InputError, match=match):
         SegmentsCheck(**options)
-
-
-def shown(
-    *lines: dict[str, Any],
-    closest: list[dict[str, Any]] | None = None,
-    residuals: tuple[dict[str, Any], ...] = (),
-) -> Section:
-    meta: dict[str, Any] = {"made_of": {}, "judged": 1000, "grown": 1000, "uncertainty": ["entropy"]}
-    results = [diagnostic("segments", [*lines], COLUMNS, **meta)]
-    results += [diagnostic("segments.residuals", [*residuals], RESIDUAL_COLUMNS)] if residuals else []
-    results += [] if closest is None else [diagnostic("segments.features", closest, CHANGES)]
-    with undrawn():
-        run = Run(as_of="2026-01-01", subject={"n": 2000}, settings={}, environment={}, results=tuple(results))
-        return SegmentsSection().section(RunReader(run))
-
-
-def test_the_section_counts_segments_above_the_rest_and_names_what_brings_them_closest() -> None:
-    more = [
-        line("entropy", 0.2, p_adjusted=0.05), line("entropy", 0.3, p_adjusted=0.051, segment="entropy 2"),
-        line("entropy", 0.0, p_adjusted=0.01, segment="entropy 3"), line("entropy", -0.1, segment="entropy 4"),
-        line("entropy", 0.6, p_adjusted=0.01, segment="entropy 5"),
-    ]  # fmt: skip
-    change = {"measure": "entropy", "feature": "income", "estimate": -0.2, "std_error": 0.01, "lower": -0.22}
-    change |= {"upper": -0.18, "confidence": 0.95, "covers": "new test samples", "item": "age above 47", "n": 200}
-    change |= {"segment": "entropy 5", "before": 0.6, "after": 0.1}
-    whole = every("entropy", 1.0)
-    for closest, words in ((None, ""), ([], ""), ([change], "income (0.600 to 0.100)")):
-        found = shown(whole, *more, closest=closest)
-        assert "adjusted for all tests: 2 of 5 segments by entropy." in text_of(found)
-        assert ("The last column names the feature" in text_of(found)) is bool(words)
-        table = table_of(found, "segments-table")
-        assert (table.rows[0][0], table.rows[0][-1]) == ("A", words)
-        assert table.rows[-1][:4] == ("", "all judged rows", 200, 0.2)
-    assert "No measure partitions these observations" in text_of(shown(whole))
-
-
-def test_the_section_shows_the_segments_whose_predictions_are_farthest_from_their_outcomes() -> None:
-    many = [offset(0.1 * k * (-1) ** k, segment=f"residual {k}", item=f"age above {k}") for k in range(8)]
-    found = shown(every("entropy", 1.0), residuals=tuple(many))
-    table = table_of(found, "segments-residuals")
-    assert [row[0] for row in table.rows] == [f"age above {k}" for k in (7, 6, 5, 4, 3, 2)]
-    assert table.rows[0][1:4] == (100, 5.0, 4.0)
-    assert str(table.rows[0][4]).startswith("−0.70 (−0.80 to −0.60)")
-    assert "The 6 segments of 8 with the largest difference of outcome and prediction." in table.caption
-    of_class = shown(every("entropy", 1.0), residuals=(offset(0.5, level="bad"),))
-    assert table_of(of_class, "segments-residuals").rows[0][2] == "bad"
-    assert "trees of their own" not in text_of(shown(every("entropy", 1.0)))

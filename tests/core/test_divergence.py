@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy import integrate
 
-from uq_report.core.model.divergence import Order, divergence, in_cells, sensitivity
+from uq_report.core.model.measures import Order, divergence, in_cells, sensitivity
 from uq_report.core.predictive import Distribution
 from uq_report.core.support.errors import UnsupportedError
 from uq_report.distributions import Categorical, CategoricalMixture, Normal, NormalMixture, Poisson, StudentT

@@ -7,14 +7,17 @@ import numpy as np
 import pytest
 
 from uq_report.core.statistics.inference import (
+    CONVERGED,
+    EXACT,
     PairTerms,
     all_pairs,
+    by_donor,
     n_units,
     shuffled_pairs,
     solved_to,
     standard_error,
+    two_way,
 )
-from uq_report.core.statistics.two_way_variance import CONVERGED, EXACT, by_donor, two_way
 from uq_report.core.support.arrays import FloatArray, IntArray
 
 

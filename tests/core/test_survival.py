@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from uq_report.core.model.divergence import divergence
+from uq_report.core.model.measures import divergence
 from uq_report.core.support.arrays import AnyArray, FloatArray
 from uq_report.core.support.errors import InputError, UnsupportedError
 from uq_report.core.validation.lifetimes import recorded

@@ -5,7 +5,7 @@ import pytest
 from scipy import integrate
 
 from uq_report.core.support.arrays import FloatArray
-from uq_report.distributions.tables.tails import Exponential
+from uq_report.distributions.tables.piecewise import Exponential
 
 
 def test_the_moments_of_an_exponential_tail_are_integrals() -> None:

@@ -7,9 +7,8 @@ import pandas as pd
 import pytest
 from matplotlib.axes import Axes
 
-from uq_report.core.model.results import Diagnostic, Importance
+from uq_report.core.model.results import Diagnostic
 from uq_report.document.plots import matrix
-from uq_report.document.plots.svg import to_svg
 from uq_report.methods.cid import figure as covered
 from uq_report.runner import figures
 
@@ -59,25 +58,10 @@ def test_a_graph_shows_its_nodes_on_a_circle_and_its_edges_by_size_and_sign() ->
     assert [text.get_horizontalalignment() for text in axes.texts] == ["center", "left", "center", "right"]
 
 
-def test_matrix_writes_numbers_and_brackets_what_is_not_ranked() -> None:
-    figure = matrix.draw(square(("a", "b", "c")), matrix.ColourScale("H²", 0.0), {("b", "a")})
-    assert texts(figure.axes[0]) == ["(1.0)", "2.0", "(3.0)", "5.0", "6.0", "7.0"]
-    assert "4.0" in texts(matrix.draw(square(("a", "b", "c")), matrix.ColourScale("H²"), diagonal=True).axes[0])
-
-
-@pytest.mark.parametrize("d", [1, 2, 13, 60])
-def test_matrix_of_any_size_is_vectors_only(d: int) -> None:
-    names = tuple(f"{HOSTILE[k % 4]}{k}" for k in range(d))
-    svg = to_svg(matrix.draw(square(names), matrix.ColourScale("x"), diagonal=True))
-    assert b"<image" not in svg
-    assert len(svg) < 200_000
-
-
 def test_ranks_carry_their_intervals_only_where_there_are_some() -> None:
     rows = {"estimate": [1.0, 2.0], "lower": [1.0, np.nan], "upper": [2.0, np.nan]}
     one = matrix.DrawnRanks("PFI", "nll", pd.DataFrame(rows, index=["a", "b"]))
     other = matrix.DrawnRanks("SHAP", "nll", pd.DataFrame({k: v[:1] for k, v in rows.items()}, index=["b"]))
-    assert matrix.rank_order([one, other]) == ["a", "b"]
     left, right = matrix.draw_ranks([one, other], ["a", "b"]).axes
     interval, filled, hollow = left.lines
     assert np.asarray(interval.get_xdata())[:2].tolist() == [1.0, 2.0]
@@ -129,15 +113,3 @@ def test_covered_information_is_ordered_by_information_and_states_its_share() ->
     axes = figures.draw(information()).axes[0]
     assert [label.get_text() for label in axes.get_yticklabels()] == ["b", "a"]
     assert texts(axes)[:2] == ["50%", "–"]
-
-
-def test_rank_moves_join_the_two_ranks_of_a_feature() -> None:
-    rows = [
-        {"measure": "nll", "feature": f, "estimate": 1.0, "rank": new, "plain_rank": old}
-        for f, old, new in (("a", 1, 2), ("b", 2, 1), ("c", 3, 3))
-    ]
-    estimates = table(rows)
-    frame = estimates.assign(repeat=0, value=1.0)[list(Importance.columns)]
-    result = Importance(id="cid.corrected", explainer="cid", title="Corrected", frame=frame, estimates=estimates)
-    lines = covered.draw_moves(result).axes[0].lines
-    assert [tuple(np.asarray(line.get_ydata())) for line in lines] == [(1.0, 2.0), (2.0, 1.0), (3.0, 3.0)]

@@ -12,7 +12,7 @@ import pytest
 from uq_report.core.model.results import Diagnostic
 from uq_report.evidence import ids
 from uq_report.evidence.information import AFTER, BEFORE, WITH_TARGET, WITHOUT_TARGET
-from uq_report.methods.redundancy.section import draw_joint, draw_redundancy
+from uq_report.methods.redundancy.figure import draw_joint, draw_redundancy
 
 from .results import diagnostic
 

@@ -11,7 +11,7 @@ PARTS = (
     "Findings",
     "Rules and severities",
     "Log loss in excess of the entropy, by feature",
-    "Importance for confidence in the most probable class",
+    "Permutation importance",
     "Screen",
 )
 

@@ -22,6 +22,7 @@ from uq_report.methods.agreement.rankings import (
     UNEXPLAINED,
     Method,
     RankedCase,
+    Ranking,
     Results,
     _bends,
     _cleared,
@@ -36,7 +37,6 @@ from uq_report.methods.agreement.rankings import (
     _too_few,
     disagreements,
 )
-from uq_report.methods.agreement.section import Ranked, by_question
 
 FEATURES = ("a", "b", "c", "d")
 
@@ -103,7 +103,7 @@ def test_compared_are_one_question_of_two_methods_or_two_of_one() -> None:
     assert len(told(here, method("shap", [4, 2, 3, 1], TURNED, "entropy", ""))) == 2
 
 
-def ranked(places: dict[str, tuple[float, float, float]], id: str = "pfi", role: str = "loss") -> Ranked:
+def ranked(places: dict[str, tuple[float, float, float]], id: str = "pfi", role: str = "loss") -> Ranking:
     lines = tuple(
         RankLine(
             measure="nll", feature=feature, estimate=rank, std_error=np.nan, lower=lower, upper=upper, confidence=0.95,
@@ -111,21 +111,7 @@ def ranked(places: dict[str, tuple[float, float, float]], id: str = "pfi", role:
         )
         for feature, (rank, lower, upper) in places.items()
     )  # fmt: skip
-    return Ranked(id, "nll", lines)
-
-
-@pytest.mark.parametrize(
-    ("able", "words"),
-    [
-        (1, "only a can be first"),
-        (2, "a and b can be first"),
-        (3, "a, b and c can be first"),
-        (4, "4 features can be first"),
-    ],
-)
-def test_who_can_be_first_is_named_up_to_three(able: int, words: str) -> None:
-    places = {name: (float(k), 1.0 if k <= able else 2.0, 4.0) for k, name in enumerate(FEATURES, 1)}
-    assert ranked(places).first_words == words
+    return Ranking(id, "nll", lines)
 
 
 def test_a_ranking_is_sure_where_all_of_its_ranks_have_intervals() -> None:
@@ -133,10 +119,7 @@ def test_a_ranking_is_sure_where_all_of_its_ranks_have_intervals() -> None:
     open_ = ranked({"a": (1, 1, 2), "b": (2, np.nan, np.nan)}, "shap.importance")
     other = ranked({"a": (1, 1, 1)}, "rsens", "prediction")
     assert (firm.sure, open_.sure) == (True, False)
-    assert (firm.places("a"), open_.places("a")) == ("1 to 2", "1")
-    assert (firm.leaders(1), open_.leaders(2)) == ("a (1 to 2)", "a and b")
-    assert by_question([open_, firm, other]) == {"prediction": [other], "loss": [firm, open_]}
-    assert list(by_question([firm, other])) == ["prediction", "loss"]
+    assert other.role == "prediction"
 
 
 def compared(a: Method, b: Method, **options: Any) -> tuple[dict[str, dict[str, Any]], list[tuple[str, str]]]:
@@ -352,13 +335,3 @@ def test_a_curve_is_of_numbers_alone_and_in_their_order() -> None:
     assert found(x=[1.0, np.nan]) is found(level=["", "missing"]) is found(feature="b") is None
     centred = {ids.ALE: replace(results((ids.ALE, table))[ids.ALE], options={"mode": "centred"})}
     assert _curve(centred, ids.ALE, "nll", "a") is _curve({}, ids.ALE, "nll", "a") is None
-
-
-def test_a_column_and_the_first_places_are_in_words() -> None:
-    own = replace(ranked({"a": (1, 1, 1)}), measure="pfi")
-    assert (own.column().measure, own.label, own.key) == ("", "PFI", "pfi: pfi")
-    plain = ranked({"a": (1, 1, 1)})
-    assert (plain.column().measure, plain.label, plain.key) == ("nll", "PFI nll", "pfi: nll")
-    bare = replace(plain, measure="")
-    assert (bare.label, bare.key) == ("PFI", "pfi")
-    assert (len(replace(plain, id="i" * 70).method), len(replace(plain, measure="m" * 70).short)) == (60, 40)

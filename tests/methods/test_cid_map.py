@@ -10,7 +10,7 @@ from matplotlib.colors import to_hex
 from scipy.stats import norm
 
 from uq_report.core.engine.fast_path_evaluator import Engine
-from uq_report.core.model.results import ESTIMATE_COLUMNS, Diagnostic
+from uq_report.core.model.results import Diagnostic
 from uq_report.core.support.errors import InputError
 from uq_report.document.plots import style
 from uq_report.evidence.importance import CoverCorrected
@@ -220,14 +220,6 @@ def test_partners_are_named_up_to_two() -> None:
     assert figure._with_partners("a", ("b", "c", "d")) == "a\n(with b, c and 1 more)"
 
 
-def test_moves_say_by_their_look_whether_a_rank_rises() -> None:
-    rises, keeps, falls = (figure._move(*figure.MOVES[key]) for key in ("rises", "keeps its rank", "falls"))
-    assert (rises["marker"], keeps["marker"], falls["marker"]) == ("^", "o", "v")
-    assert rises["linestyle"] == "-" != falls["linestyle"]
-    assert [look["linewidth"] for look in (rises, keeps, falls)] == [1.8, 1.0, 1.8]
-    assert [look["markersize"] for look in (rises, keeps, falls)] == [5, 4, 5]
-
-
 def test_an_edge_is_wide_where_strong_and_of_its_own_colour_at_the_target() -> None:
     look = figure._edge
     assert look(0.4, 0.8, to_y=False) == {
@@ -277,38 +269,10 @@ def test_the_graph_names_its_sizes_and_puts_the_target_apart() -> None:
     assert len(figure.draw_graph(graph([])).axes[0].texts) == 1
 
 
-def moves(**ranks: tuple[int, int]) -> Any:
-    """Return the axes of drawn moves of ranks, of features by the rank before and after."""
-    rows = [{"measure": "nll", "feature": f, "estimate": 0.0, "plain_rank": old, "rank": new}
-            for f, (old, new) in ranks.items()]  # fmt: skip
-    table = information().estimates.head(0).reindex(columns=[*ESTIMATE_COLUMNS, "plain_rank", "rank"])
-    whole = pd.concat([table, pd.DataFrame(rows)], ignore_index=True)
-    frame = pd.DataFrame(columns=list(Diagnostic.columns))
-    return figure.draw_moves(Diagnostic(id="cid.corrected", explainer="cid", title="", frame=frame, estimates=whole))
-
-
-def test_moves_join_the_ranks_before_and_after() -> None:
-    drawn = moves(a=(1, 2), b=(2, 1), c=(3, 3))
-    (axes,) = drawn.axes
-    assert [xy(line) for line in axes.lines] == [[[0, 1], [1, 2]], [[0, 2], [1, 1]], [[0, 3], [1, 3]]]
-    assert [line.get_marker() for line in axes.lines] == ["v", "^", "o"]
-    assert [text.get_text() for text in axes.texts] == ["a  1", "2  a", "b  2", "1  b", "c  3", "3  c"]
-    assert [text.get_position() for text in axes.texts] == [
-        (-0.04, 1.0), (1.04, 2.0), (-0.04, 2.0), (1.04, 1.0), (-0.04, 3.0), (1.04, 3.0)
-    ]  # fmt: skip
-    assert (axes.get_xlim(), axes.get_ylim()) == ((-1.1, 2.1), (3.6, 0.2))
-    assert axes.get_xticks().tolist() == [0, 1]
-    assert axes.get_yticks().tolist() == []
-    assert [tick.tick1line.get_markersize() for tick in axes.xaxis.get_major_ticks()] == [0, 0]
-    assert not any(spine.get_visible() for spine in axes.spines.values())
-    assert drawn.legends[0]._ncols == 3
-
-
 def test_figures_grow_with_their_features() -> None:
     def height(drawn: Any) -> float:
         return float(drawn.get_size_inches()[1])
 
-    assert height(moves(a=(1, 1), b=(2, 2))) == pytest.approx(1.3)
     assert height(figure.draw(information())) == pytest.approx(2 * 0.29 + 1.25)
     assert height(figure.draw(information(), 1)) == pytest.approx(0.29 + 1.25)
     assert height(figure.draw_corrected(cover(("a", "b", "c")))) == pytest.approx(3 * 0.32 + 1.0)

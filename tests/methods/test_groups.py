@@ -23,7 +23,7 @@ from uq_report.distributions import Categorical, Normal
 from uq_report.methods.groups import plan
 from uq_report.methods.groups.contrasts import difference, gap_p_values, shuffled_p_values
 from uq_report.methods.groups.explain import POINTS, Groups, grid_of
-from uq_report.methods.shared import forest
+from uq_report.methods.shared import association
 from uq_report.methods.shared.attributes import Attribute, attributes, large_groups
 
 MEASURES = testing.measures()
@@ -301,7 +301,7 @@ def test_an_attribute_that_is_no_feature_goes_through_its_proxy() -> None:
 
 
 def test_the_interval_of_a_lost_contrast_covers_the_true_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(forest, "N_TREES", 1)  # how well the features together tell the group is not asked here
+    monkeypatch.setattr(association, "N_TREES", 1)  # how well the features together tell the group is not asked here
     hits, model = 0, Stated("apart", 0.1, 0.7)
     for seed in range(40):
         rng = np.random.default_rng(seed)
@@ -479,7 +479,7 @@ def test_rows_that_weigh_nothing_change_no_difference() -> None:
 
 def test_features_together_need_every_row_left_out_of_a_tree(monkeypatch: pytest.MonkeyPatch) -> None:
     """One tree leaves out about a third of the rows: the others have no forecast."""
-    monkeypatch.setattr(forest, "N_TREES", 1)
+    monkeypatch.setattr(association, "N_TREES", 1)
     found = explain(linear(sex=HALVES))["groups.proxy"]
     assert [gap.reason for gap in found.omissions] == ["too few different observations to leave some out of every tree"]
     assert "all features" not in set(found.estimates["item"])

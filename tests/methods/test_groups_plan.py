@@ -42,7 +42,6 @@ from uq_report.methods.groups.explain import (
     use,
 )
 from uq_report.methods.groups.plan import Plan
-from uq_report.methods.groups.section import _class
 from uq_report.methods.shared.association import NumericColumn
 from uq_report.methods.shared.attributes import Attribute, attributes
 from uq_report.methods.shared.predicted import PredictedNumber, expected_loss, predicted
@@ -444,7 +443,6 @@ def test_three_groups_are_told_by_a_feature_that_is_them() -> None:
     three, rows = np.arange(N) % 3, np.arange(N)
     same = NumericColumn("f", three.astype(float), ordered=False)
     assert _single("kind", np.eye(3)[three], same, rows)["estimate"] == pytest.approx(1.0)
-    assert (_class("[abc]"), _class("")) == ("abc", "")
 
 
 def test_a_grid_passes_over_values_of_no_weight() -> None:

@@ -19,7 +19,7 @@ from uq_report.core.support.errors import InputError
 from uq_report.distributions import Categorical, Normal, Poisson
 from uq_report.evidence import ids
 from uq_report.evidence.importance import ALL_FEATURES, CLAIMED, DELIVERED, DIFFERENCE
-from uq_report.methods.pfi import section
+from uq_report.methods.pfi import figure
 from uq_report.methods.pfi.claims import Claiming, ModelImplied, ProperScore, exact_p_values, score_of
 from uq_report.methods.pfi.estimator import Estimator
 from uq_report.methods.pfi.explain import PermutationImportance
@@ -316,7 +316,7 @@ PARTS = {"a": (0.2, 0.1), "b": (1.0, 0.8), "c": (0.19, -0.3), ALL_FEATURES: (3.0
 
 def test_the_figure_of_claims_holds_them_against_the_diagonal() -> None:
     """Features only, each with the interval of what it delivers; named are those with a fifth of the largest claim."""
-    (axes,) = section.draw_claims(claims(PARTS)).axes
+    (axes,) = figure.draw_claims(claims(PARTS)).axes
     diagonal, dots = axes.lines
     assert np.asarray(diagonal.get_xydata()).tolist() == [[-0.3, -0.3], [1.0, 1.0]]
     np.testing.assert_allclose(np.asarray(dots.get_xydata(), dtype=float), [[1.0, 0.8], [0.2, 0.1], [0.19, -0.3]])
@@ -329,27 +329,27 @@ def test_the_figure_of_claims_holds_them_against_the_diagonal() -> None:
     assert axes.get_ylabel().startswith("realised importance (")
     assert (diagonal.get_linewidth(), dots.get_markersize()) == (0.8, 4.5)
     assert diagonal.is_dashed()
-    assert [text.get_text() for text in section.draw_claims(claims(PARTS), 1).axes[0].texts] == ["b"]
-    above = section.draw_claims(claims({"a": (0.5, 0.25)})).axes[0].lines[0]
+    assert [text.get_text() for text in figure.draw_claims(claims(PARTS), 1).axes[0].texts] == ["b"]
+    above = figure.draw_claims(claims({"a": (0.5, 0.25)})).axes[0].lines[0]
     assert np.asarray(above.get_xydata()).tolist() == [[0.0, 0.0], [0.5, 0.5]]
 
 
 def test_the_figure_of_claims_holds_0_and_grows_with_its_lines() -> None:
-    none = section.draw_claims(claims({ALL_FEATURES: (3.0, 3.0)})).axes[0].lines[0]
+    none = figure.draw_claims(claims({ALL_FEATURES: (3.0, 3.0)})).axes[0].lines[0]
     assert np.asarray(none.get_xydata()).tolist() == [[0.0, 0.0], [1.0, 1.0]]
-    heights = [section.draw_claims(claims(dict.fromkeys(names, (1.0, 1.0)), outcomes=False)).get_size_inches()[1]
+    heights = [figure.draw_claims(claims(dict.fromkeys(names, (1.0, 1.0)), outcomes=False)).get_size_inches()[1]
                for names in ("a", "abc")]  # fmt: skip
     assert heights == pytest.approx([1.25, 1.75])
 
 
 def test_without_outcomes_claims_stand_below_each_other_the_largest_on_top() -> None:
-    (axes,) = section.draw_claims(claims(PARTS, outcomes=False)).axes
+    (axes,) = figure.draw_claims(claims(PARTS, outcomes=False)).axes
     (dots,) = axes.lines
     np.testing.assert_allclose(np.asarray(dots.get_xydata(), dtype=float), [[1.0, 2], [0.2, 1], [0.19, 0]])
     assert [label.get_text() for label in axes.get_yticklabels()] == ["b", "a", "c"]
     (intervals,) = axes.collections
     assert ends_of(intervals) == [[0.9, 2.0, 1.2, 2.0], [0.1, 1.0, 0.4, 1.0], [0.09, 0.0, 0.39, 0.0]]
-    assert len(section.draw_claims(claims(PARTS, outcomes=False), 2).axes[0].get_yticks()) == 2
+    assert len(figure.draw_claims(claims(PARTS, outcomes=False), 2).axes[0].get_yticks()) == 2
 
 
 # ---------------------------------------------------------------------- tables

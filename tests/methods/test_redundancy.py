@@ -18,8 +18,7 @@ from uq_report.core.model.subject import Subject, make_subject
 from uq_report.core.support.arrays import FloatArray
 from uq_report.core.support.errors import InputError
 from uq_report.methods.redundancy.explain import Redundancy
-from uq_report.methods.shared.association import NumericColumn, association
-from uq_report.methods.shared.forest import forecasts, row_groups, skill
+from uq_report.methods.shared.association import NumericColumn, association, forecasts, row_groups, skill
 
 MODEL = testing.KnownLinear((1.0, 0.0, 0.0), (0.0, 0.0, 0.0))
 

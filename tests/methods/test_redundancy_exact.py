@@ -15,8 +15,7 @@ from uq_report.distributions import Normal
 from uq_report.methods.redundancy import explain, stacked
 from uq_report.methods.redundancy.explain import Redundancy, joint, partners
 from uq_report.methods.redundancy.stacked import Predictors, _gains, _weighed, trees
-from uq_report.methods.shared.association import NumericColumn
-from uq_report.methods.shared.forest import skill
+from uq_report.methods.shared.association import NumericColumn, skill
 from uq_report.testing import KnownTruth, measures
 
 

@@ -12,7 +12,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from uq_report import testing
 from uq_report.core.engine.fast_path_evaluator import Engine
-from uq_report.core.model.divergence import divergence
+from uq_report.core.model.measures import divergence
 from uq_report.core.model.results import Result
 from uq_report.core.model.subject import Subject, make_subject
 from uq_report.core.predictive import Distribution

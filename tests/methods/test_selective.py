@@ -41,7 +41,7 @@ from uq_report.methods.selective.curve import (
     order_statistic,
 )
 from uq_report.methods.selective.explain import Selective
-from uq_report.methods.selective.section import draw
+from uq_report.methods.selective.figure import draw
 from uq_report.methods.shared.estimates import band_quantile
 
 MEASURES = testing.measures()

@@ -20,14 +20,13 @@ from uq_report.core.support import options as opt
 from uq_report.core.support.arrays import FloatArray
 from uq_report.core.support.errors import InputError
 from uq_report.distributions import Normal
-from uq_report.methods.shared import forest, terms
+from uq_report.methods.shared import association, terms
+from uq_report.methods.shared.association import forecasts, row_groups
 from uq_report.methods.shared.changes import ChangedMeasures, Distinct, as_means, pair_terms
 from uq_report.methods.shared.checks import events, too_few
 from uq_report.methods.shared.choice import _distance
-from uq_report.methods.shared.curves import are_pairs, features_of, fill, stacked, surface_places
 from uq_report.methods.shared.estimates import estimate, share_of
-from uq_report.methods.shared.forest import forecasts, row_groups
-from uq_report.methods.shared.grids import make_grid
+from uq_report.methods.shared.grids import are_pairs, features_of, fill, make_grid, stacked, surface_places
 from uq_report.methods.shared.rows import ShuffledRows
 from uq_report.runner import plugins
 from uq_report.testing import KnownTruth, measures
@@ -382,7 +381,7 @@ def test_a_leaf_holds_five_rows_and_one_tree_is_enough(
 ) -> None:
     x = np.r_[np.repeat([0.0, 1.0], each), 0.0, 1.0]
     out = np.arange(len(x)) >= 2 * each
-    monkeypatch.setattr(forest, "N_TREES", 2)
+    monkeypatch.setattr(association, "N_TREES", 2)
     draws: Any = iter([np.array([0, 0]), 1, np.array([0, 1])])  # one tree without the second block, one with both
     rng: Any = SimpleNamespace(integers=lambda *_, **__: next(draws))
     answer = forecasts(x[:, None], x[:, None], out.astype(int), rng)

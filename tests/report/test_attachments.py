@@ -77,7 +77,7 @@ def test_names_of_attachments_differ_and_fit_a_file_system() -> None:
     names = [one.name for one in document(replace(run, results=(*run.results, *odd)), appendix="full").attachments]
     assert len(set(names)) == len(names)
     assert all(len(name) < 120 and "/" not in name and " " not in name for name in names)
-    assert "table-drivers-nll-table.csv" in names
+    assert "table-pfi-table-2.csv" in names
 
 
 @pytest.mark.parametrize("id", ["a b", "\ud800", "中文", "../../etc"])

@@ -12,7 +12,7 @@ from uq_report import testing
 from uq_report.core.engine.fast_path_evaluator import Engine
 from uq_report.core.model.measures import ENTROPY, Measure
 from uq_report.core.model.results import Importance, MeasureFacts, Result
-from uq_report.document.document import Document, Figure, Paragraph
+from uq_report.document.document import Bullets, Document, Paragraph, Table
 from uq_report.document.plots.importance import draw
 from uq_report.evidence import ids
 from uq_report.evidence.importance import ShapImportance, directed
@@ -73,29 +73,28 @@ def holding(*results: Result) -> Run:
     return Run(as_of="2026-11-21", subject={}, settings={}, environment={}, results=results)
 
 
-def features(table_id: str, made: Document) -> list[tuple[object, ...]]:
-    """The features and ranks of a table."""
-    return [row[:2] for row in reading.table(made, table_id).rows]
+def table(measure: str, made: Document) -> Table:
+    """The table of a measure of permutation importance."""
+    (found,) = [b for b in reading.blocks(made) if isinstance(b, Table) and f": {measure}, " in b.caption]
+    return found
 
 
 def test_a_table_of_importance_is_read_from_below_and_says_so() -> None:
-    assert features("drivers-precision-table", report()) == features("drivers-entropy-table", report())
-    table = reading.table(report(), "drivers-precision-table")
-    assert table.caption == "Importance for precision, lowest first: lower values mean less certain."
-    numbers = np.array([row[2] for row in table.rows], dtype=float)
+    precision, entropy = (table(measure, report(measure)) for measure in ("precision", "entropy"))
+    assert [row[:2] for row in precision.rows] == [row[:2] for row in entropy.rows]
+    assert ", lowest first: lower values mean less certain." in precision.caption
+    numbers = [float(str(row[2]).partition(" ")[0].replace("−", "-")) for row in precision.rows]
     assert (np.diff(numbers) >= 0).all()
     assert numbers[0] < 0
 
 
 def test_sentences_and_figures_are_read_from_below() -> None:
-    section = reading.section(report(), "drivers-precision")
-    (text,) = [block.text for block in section.blocks if isinstance(block, Paragraph)]
-    first = str(reading.table(report(), "drivers-entropy-table").rows[0][0])
-    assert text.startswith(f"Lowest (lower values mean less certain): {first} −")
-    (figure,) = [block for block in section.blocks if isinstance(block, Figure)]
-    assert "the 4 lowest features from top to bottom" in figure.alt
+    section = reading.section(report("precision"), "result-pfi")
+    (words,) = [block.items for block in section.blocks if isinstance(block, Bullets)]
+    rows = table("precision", report("precision")).rows
+    assert words[0].startswith(f"Precision: Lowest (lower values mean less certain): {rows[0][0]} −")
     order = [label.get_text() for label in draw(results()[ids.PFI], measure="precision").axes[0].get_yticklabels()]
-    assert order == [row[0] for row in features("drivers-precision-table", report())]
+    assert order == [row[0] for row in rows]
 
 
 def test_the_chapter_says_whose_signs_are_reversed() -> None:

@@ -16,20 +16,16 @@ from uq_report.evidence import ids, run_folder
 from uq_report.report.assemble import document
 
 from .. import samples
-from .reading import all_blocks, sections
+from .reading import all_blocks
 
 SAMPLES = sorted(samples.unpacked().glob("*/run.json"))
 # results that no table or figure shows by itself, and where they are
 ELSEWHERE = {
     ids.PDP_OWN: "marks in the figures of pdp",
     ids.PDP_DISTRIBUTION: "bars in the figures of pdp",
-    ids.REDUNDANCY_PARTNER: "a column in the table of redundancy",
-    ids.CID_COVER: "its sets are the partners in the tables of cover",
     ids.PFI_DELTA: "the changes of single rows stay in the evidence",
-    ids.SEGMENTS_FEATURES: "a column in the table of segments",
-    ids.SUPPORT_COPIES: "a sentence in the section of support",
     ids.SEGMENTS_ROWS: "attached, as the section of segments says",
-    ids.SUPPORT_ROWS: "a number per row stays in the evidence, as its section says",
+    ids.SUPPORT_ROWS: "a number per row stays in the evidence",
 }
 # results that several sections show, and why
 SHARED = {
@@ -93,17 +89,3 @@ def test_no_table_or_figure_of_the_front_part_stands_in_the_annex(
         for appendix in (False, True)
     ]
     assert captions[0] & captions[1] == set()
-
-
-def test_what_a_section_shows_is_not_told_by_its_kind_as_well(sample: tuple[tuple[Result, ...], Document]) -> None:
-    _, whole = sample
-    by_kind = [part.id for part in sections(whole) if part.id.startswith("result-")]
-    libraries = {
-        ids.SHAP,
-        ids.SHAP_IMPORTANCE,
-        ids.DALEX_PARTS,
-        ids.DALEX_PERFORMANCE,
-        ids.DALEX_PROFILE,
-        ids.DALEX_ROWS,
-    }
-    assert sorted(by_kind) == sorted(f"result-{key}" for key in libraries)

@@ -14,8 +14,8 @@ from uq_report.core.support.arrays import FloatArray
 from uq_report.distributions import Normal
 from uq_report.document.document import Figure, Table
 from uq_report.evidence import ids
-from uq_report.evidence.run import NotRun, Run
-from uq_report.methods.segments.section import SegmentsSection
+from uq_report.evidence.run import Run
+from uq_report.reading.default_sections import part
 from uq_report.reading.run_reader import RunReader
 from uq_report.report.assemble import document
 from uq_report.report.sections.outcomes import LISTED, NO_SEGMENT, segments
@@ -45,17 +45,15 @@ def evidence(run: Run) -> RunReader:
     return RunReader(run, figures.draw)
 
 
-def test_the_annex_shows_table_and_figure_with_the_same_letters() -> None:
-    section = SegmentsSection().section(evidence(audited()))
+def test_the_annex_shows_the_figure_and_every_segment() -> None:
+    run = audited()
+    section = part(RunReader(run, figures.draw, {ids.SEGMENTS}), run.result(ids.SEGMENTS))
     table = table_of(section, "segments-table")
-    assert [column.label for column in table.columns][1:4] == ["observations where", "n", "share"]
-    assert table.columns[-1].label == "brought closest by"
-    assert [row[0] for row in table.rows] == [*"ABC"[: len(table.rows) - 1], ""]
-    assert table.rows[-1][1] == "all judged observations"
-    assert {"age above 56", "age above 62"} <= {row[1] for row in table.rows}
-    figure = next(block for block in all_blocks(section) if isinstance(block, Figure))
-    assert figure.alt.startswith("A dot with its interval per segment. confidence gap: A ")
-    assert "Above the other observations, adjusted for all tests: 1 of 1 segment by entropy" in text_of(section)
+    heads = [column.label for column in table.columns]
+    assert heads[:5] == ["item", "measure", "estimate", "n", "share"]
+    assert {"difference", "p, adjusted"} <= {*heads}
+    assert {"all judged observations", "age above 56", "age above 62"} <= {row[0] for row in table.rows}
+    assert [block.evidence for block in all_blocks(section) if isinstance(block, Figure)] == [ids.SEGMENTS]
 
 
 def test_the_front_part_shows_the_leading_segments() -> None:
@@ -82,14 +80,10 @@ def test_without_segments_that_stand_out_a_sentence_says_so() -> None:
     section = segments(e)
     assert section is not None
     assert text_of(section) == f"{NO_SEGMENT} {LISTED}"
-    assert not [block for block in all_blocks(SegmentsSection().section(e)) if isinstance(block, Figure)]
 
 
-def test_without_the_result_the_annex_says_why_and_the_front_is_silent() -> None:
-    reason = NotRun(ids.SEGMENTS, "explainers", "segments needs at least 80 independent rows; got 60", "data")
-    run = replace(audited(), results=(), not_run=(reason,))
-    assert segments(evidence(run)) is None
-    assert "at least 80 independent rows; got 60" in text_of(SegmentsSection().section(evidence(run)))
+def test_without_the_result_the_front_is_silent() -> None:
+    assert segments(evidence(replace(audited(), results=()))) is None
 
 
 @pytest.mark.parametrize(("extent", "behind"), [("short", 0), ("full", 1)])

@@ -18,7 +18,7 @@ from uq_report.evidence.segments import SegmentPeriods, SegmentRows
 from uq_report.report import kinds
 from uq_report.report.assemble import read
 from uq_report.report.sections.findings import monitoring
-from uq_report.report.sections.stability import stability
+from uq_report.report.sections.outcomes import stability
 
 from .reading import all_blocks, section, words
 

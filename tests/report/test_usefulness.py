@@ -11,19 +11,18 @@ import pytest
 from uq_report import testing
 from uq_report.core.model.results import Result
 from uq_report.core.model.subject import Subject
-from uq_report.document.document import Figure, Table, inside
+from uq_report.document.document import Figure, inside
 from uq_report.evidence import ids
 from uq_report.evidence.finding import Finding, Outcome
 from uq_report.evidence.run import NotRun, Run
-from uq_report.methods.selective.section import SelectiveSection
-from uq_report.reading.referral import group_words, ordering_words, referral_words, referred_words
+from uq_report.reading.default_sections import part
 from uq_report.reading.run_reader import RunReader
 from uq_report.report.answer.cards import usefulness
-from uq_report.report.sections.usefulness import useful
+from uq_report.report.sections.usefulness import group_words, ordering_words, referral_words, referred_words, useful
 from uq_report.runner import single
 from uq_report.runner.settings import make_settings
 
-from .reading import text_of
+from .reading import table_of, text_of
 
 pytestmark = pytest.mark.usefixtures("undrawn")
 
@@ -173,12 +172,9 @@ def test_the_card_without_a_result_says_why() -> None:
 
 
 def test_the_tables_show_every_number(classes: Mapping[str, Result]) -> None:
-    section = SelectiveSection().section(reader(run_of(classes)))
-    tables = [block for block in inside(section.blocks) if isinstance(block, Table)]
-    assert [table.evidence for table in tables] == [ids.SELECTIVE, ids.SELECTIVE_CURVE, ids.SELECTIVE_GROUPS]
-    assert len(tables[1].rows) == len(classes[ids.SELECTIVE_CURVE].estimates)
-    heads = [column.label for column in tables[1].columns]
-    assert "width of 90% prediction intervals" not in heads
-    numbers = SelectiveSection().section(reader(run_of(results(testing.linear_subject(200)))))
-    curve = [block for block in inside(numbers.blocks) if isinstance(block, Table)][1]
-    assert "width of 90% prediction intervals" in [column.label for column in curve.columns]
+    curve = table_of(part(reader(run_of(classes)), classes[ids.SELECTIVE_CURVE]), f"{ids.SELECTIVE_CURVE}-table")
+    assert len(curve.rows) == len(classes[ids.SELECTIVE_CURVE].estimates)
+    assert "width" not in [column.label for column in curve.columns]
+    numbers = results(testing.linear_subject(200))
+    curve = table_of(part(reader(run_of(numbers)), numbers[ids.SELECTIVE_CURVE]), f"{ids.SELECTIVE_CURVE}-table")
+    assert "width" in [column.label for column in curve.columns]

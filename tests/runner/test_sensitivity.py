@@ -13,8 +13,7 @@ from uq_report.evidence.finding import Outcome
 from uq_report.evidence.run import NotRun, Run
 from uq_report.reading.run_reader import RunReader
 from uq_report.report.sections.findings import sensitivity as section
-from uq_report.runner.judge import outcome_of
-from uq_report.runner.sensitivity import sensitivity
+from uq_report.runner.judge import outcome_of, sensitivity
 from uq_report.runner.settings import WaiverSettings
 
 LACKS = (NotRun("pfi", "explainers", "it was not asked for", "limit"),)

@@ -19,7 +19,7 @@ from ..packages import Packages
 from ..strangers import EXAMPLE, audit, chapter, install, part
 
 SECTION = "Log loss in excess of the entropy, by feature"
-IMPORTANCE = "Importance for confidence in the most probable class"
+IMPORTANCE, CONFIDENCE = "Permutation importance", "confidence in the most probable class"
 PLUGINS = {
     "explainers": ["screen"],
     "adapters": ["line"],
@@ -65,10 +65,9 @@ def test_the_inventory_lists_all_of_it(installed: dict[str, str]) -> None:
 
 
 def test_its_measure_is_read_as_uncertainty_with_its_title_unit_and_direction(words: str) -> None:
-    assert chapter(words, IMPORTANCE) == "Drivers of the uncertainty"
     shown = part(words, IMPORTANCE)
-    assert "importance (probability)" in shown
-    assert "lowest first: lower values mean less certain" in shown
+    assert "estimate (probability)" in shown
+    assert f"{CONFIDENCE}, lowest first: lower values mean less certain" in shown
 
 
 def test_its_section_stands_in_its_slot_with_its_figure(words: str, report: Path) -> None:
@@ -127,10 +126,10 @@ def test_without_the_package_its_results_stand_by_kind_in_the_recorded_slot(repo
     assert SECTION not in text
     shown = part(text, "Rank correlation with each measure")
     assert chapter(text, "Rank correlation with each measure") == "Outcomes in full"
-    assert "| c | excess_loss | 0.72" in shown
+    assert "| c | log loss in excess of the entropy | 0.72" in shown
     assert "From the plugin package uq-report-screen 1.2.0." in text
     assert "SCREEN1 · medium · The excess of the log loss depends on a feature" in text
-    assert "importance (probability)" in part(text, IMPORTANCE)
+    assert "estimate (probability)" in part(text, IMPORTANCE)
 
 
 BREACH = """

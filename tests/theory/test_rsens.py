@@ -16,7 +16,7 @@ from sklearn.gaussian_process.kernels import RBF, ConstantKernel, WhiteKernel
 from uq_report import testing
 from uq_report.core.engine.fast_path_evaluator import Engine
 from uq_report.core.model.derivatives import Derivatives
-from uq_report.core.model.divergence import divergence
+from uq_report.core.model.measures import divergence
 from uq_report.core.model.results import Result
 from uq_report.core.model.subject import make_subject
 from uq_report.core.predictive import Distribution

@@ -15,27 +15,21 @@ PROFILES: Final = "soundness.profiles"
 LOCAL_EFFECTS: Final = "soundness.local-effects"
 GROUPS: Final = f"outcomes.{ids.GROUPS}"
 CALIBRATION: Final = f"uncertainty-quality.{ids.CALIBRATION}"
-CLAIMS: Final = "uncertainty-quality.claims"
 SEGMENTS: Final = f"uncertainty-quality.{ids.SEGMENTS}"
 SELECTIVE: Final = f"uncertainty-quality.{ids.SELECTIVE}"
 IMPORTANCE: Final = "prediction.importance"
 SHAPLEY: Final = "prediction.shapley"
 LIBRARY: Final = f"prediction.{ids.DALEX}"
-UNSURE_IMPORTANCE: Final = "uncertainty.importance"
-UNSURE_MAP: Final = "uncertainty.map"
 SENSITIVITY: Final = "uncertainty.sensitivity"
 DEPENDENCE: Final = "relations.dependence"
 COVER: Final = "relations.cover"
 AGREEMENT: Final = "relations.agreement"
 INTERACTIONS: Final = "robustness.interactions"
 SUPPORT: Final = f"robustness.{ids.SUPPORT}"
-STABILITY: Final = "robustness.stability"
-TRAINING: Final = "robustness.training"
 
 ORDER: Final = (
-    QUALITY, PROFILES, LOCAL_EFFECTS, GROUPS, CALIBRATION, SELECTIVE, CLAIMS, SEGMENTS, IMPORTANCE, SHAPLEY,
-    LIBRARY, UNSURE_IMPORTANCE, UNSURE_MAP, SENSITIVITY, DEPENDENCE, COVER, AGREEMENT, INTERACTIONS, SUPPORT,
-    STABILITY, TRAINING,
+    QUALITY, PROFILES, LOCAL_EFFECTS, GROUPS, CALIBRATION, SELECTIVE, SEGMENTS, IMPORTANCE, SHAPLEY, LIBRARY,
+    SENSITIVITY, DEPENDENCE, COVER, AGREEMENT, INTERACTIONS, SUPPORT,
 )  # fmt: skip
 CHAPTERS: Final = tuple(dict.fromkeys(slot.partition(".")[0] for slot in ORDER))
 PREDICTION, UNCERTAINTY = "prediction", "uncertainty"

@@ -285,11 +285,6 @@ class RSensView(View):
     steps: Mapping[str, float] = field(default_factory=dict)
     relative_error: Mapping[str, float] = field(default_factory=dict)
 
-    @property
-    def is_finite_step(self) -> bool:
-        """Whether the values are changes over a step instead of derivatives."""
-        return "finite-step" in self.method
-
 
 class RSensComparators(RSensView):
     """Comparators of R-sens that describe the prediction alone."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -11,18 +11,30 @@ import pandas as pd
 from ..core.model.measures import without_parts
 from ..core.model.results import Result
 from ..core.support.text import count
-from ..document.blocks import TOP, intervals_caption, left_out, make_figure, make_section, make_table, notes_of
+from ..document.blocks import (
+    MAX_ROWS,
+    TOP,
+    intervals_caption,
+    left_out,
+    make_figure,
+    make_section,
+    make_table,
+    notes_of,
+)
 from ..document.document import Block, Bullets, Column, Paragraph, Section, Table
 from ..document.plots import attribution
 from ..document.plots.frames import number
 from ..document.plots.importance import paired
 from ..document.plots.registered import runs
-from ..document.text import clean, joined, name, sentence
+from ..document.text import clean, joined, name, sentence, spaced
 from ..evidence import columns as col
 from ..evidence.rows import Attributions
 from .run_reader import RunReader
-from .sentences import largest_words, order_words, range_words, verdict_words
-from .tables import plain_table, wide_table
+from .sentences import largest_words, margin_words, range_words, verdict_words
+from .tables import ends_table, importance_table, plain_table
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as MatplotlibFigure
 
 PANELS = 3
 PROFILES = 4
@@ -33,7 +45,7 @@ def part(e: RunReader, result: Result) -> Section:
     """Return one result as a section of its own."""
     blocks = PARTS.get(result.kind, table_only)(e, result)
     codes = [finding.code for finding in e.findings if result.id in finding.evidence]
-    about = [Paragraph(text=f"Findings on this result: {joined(codes)}.")] if codes else []
+    about = [Paragraph(text=f"Findings on this result: {joined([*dict.fromkeys(codes)])}.")] if codes else []
     title = clean(result.title, 120)
     return make_section(f"result-{result.id}", title, (*about, *blocks, *left_out(result)))
 
@@ -44,37 +56,46 @@ def measures_of(result: Result) -> list[str]:
     return without_parts(map(str, table[col.MEASURE]))[:PANELS]
 
 
-def table_only(e: RunReader, result: Result) -> list[Block]:  # noqa: ARG001 - one signature for every kind
-    """Return the estimates, else the frame, as they are."""
+def table_only(e: RunReader, result: Result) -> list[Block]:
+    """Return the estimates, else the frame, as they are; many values without a mean stay in the evidence."""
     table = result.estimates if len(result.estimates) else result.frame
     if table.empty:
         return [Paragraph(text="This result has no numbers.")]
-    caption = f"{clean(result.title)}."
-    if len(result.estimates):
-        caption = f"{caption} {intervals_caption(result.estimates)}"
-    return [plain_table(table, f"{result.id}-table", caption, result.id, notes_of(result))]
+    if len(table) > MAX_ROWS and not len(result.estimates):
+        return [Paragraph(text=spaced(f"{len(table)} values: see the evidence {result.id}.", notes_of(result)))]
+    intervals = intervals_caption(result.estimates) if len(result.estimates) else ""
+    return [plain_table(e, result, table, f"{result.id}-table", spaced(f"{clean(result.title)}.", intervals))]
 
 
 def _figure(e: RunReader, result: Result, caption: str, alt: str, ordinal: int = 0, **choice: Any) -> Block:
+    """Return the figure registered for a result, which takes companions from the others."""
     key = f"{result.id}-figure-{ordinal}" if ordinal else f"{result.id}-figure"
-    return make_figure(key, f"{clean(result.title)}{caption}", alt, lambda: e.draw(result, **choice), result.id)
+
+    def draw() -> MatplotlibFigure:
+        return e.draw(result, others=e.results, **choice)
+
+    return make_figure(key, f"{clean(result.title)}{caption}", alt, draw, result.id)
 
 
 def _importance(e: RunReader, result: Result) -> list[Block]:
-    measures = measures_of(result)
+    """Return the leading features by each measure in words, a figure of the first measures and a table of each."""
     if not len(result.estimates):
         return table_only(e, result)
+    every = list(dict.fromkeys(map(str, result.estimates[col.MEASURE])))
+    measures = measures_of(result)
     parts = {e.words(m, result): result.estimates[result.estimates[col.MEASURE] == m] for m in measures}
     words = tuple(
-        sentence(f"{facts.title}: {largest_words(t, facts)} {verdict_words(t) if col.VERDICT in t else ''}")
+        sentence(spaced(f"{facts.title}: {largest_words(t, facts)}", verdict_words(t), margin_words(t, facts.unit)))
         for facts, t in parts.items()
     )
     first, features = next(iter(parts)), max(len(t) for t in parts.values())
     capped = f", the {TOP} {'largest' if first.sign > 0 else 'lowest'} of {features}" if features > TOP else ""
-    caption = f"{capped}. {intervals_caption(result.estimates)}"
-    figure = _figure(e, result, caption, " ".join(words), measure=measures, top=TOP)
-    table = wide_table(e, result, f"{result.id}-table", f"{clean(result.title)}, {order_words(first)}.", measures)
-    return [Bullets(items=words), figure, table]
+    thin = f" Thin lines: {clean(result.meta['spread'])}, which is no interval." if result.meta.get("spread") else ""
+    caption = f"{capped}. {intervals_caption(result.estimates)}{thin}"
+    choice: dict[str, Any] = {} if result.id in e.figures else {"measure": measures}
+    figure = _figure(e, result, caption, " ".join(words), top=TOP, **choice)
+    tables = (importance_table(e, result, m, f"{result.id}-table-{k}", noted=k == 1) for k, m in enumerate(every, 1))
+    return [Bullets(items=words), figure, *tables]
 
 
 def _interaction(e: RunReader, result: Result) -> list[Block]:
@@ -96,7 +117,11 @@ def _profile(e: RunReader, result: Result) -> list[Block]:
 def _curves(e: RunReader, result: Result) -> list[Block]:
     features = [str(f) for f in dict.fromkeys(result.frame[col.FEATURE])]
     blocks = [_curve(e, result, feature, k) for k, feature in enumerate(features[:PROFILES], 1)]
-    return [*blocks, *_further(result, len(features), "feature")]
+    return [
+        *blocks,
+        *ends_table(e, result, features, f"{result.id}-table"),
+        *_further(result, len(features), "feature"),
+    ]
 
 
 def _further(result: Result, total: int, noun: str) -> list[Block]:
@@ -200,10 +225,10 @@ def _exactness(result: Result, row: int) -> str:
 
 
 def _diagnostic(e: RunReader, result: Result) -> list[Block]:
-    """Return a figure where items are along x, and the table."""
-    alt = f"{clean(result.title)}: {count(len(result.frame), 'value')}; the numbers are in the table."
-    figures = [_figure(e, result, ".", alt)] if runs(result.frame) else []
-    return [*figures, *table_only(e, result)]
+    """Return the figure of a result that has one of its own, or whose items are along x, and the table."""
+    alt = f"{clean(result.title)}: {count(len(result.frame), 'value')} in the evidence {result.id}."
+    drawn = result.id in e.figures or runs(result.frame)
+    return [*([_figure(e, result, ".", alt)] if drawn else []), *table_only(e, result)]
 
 
 PARTS: dict[str, Callable[[RunReader, Result], list[Block]]] = {

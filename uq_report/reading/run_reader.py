@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
@@ -57,10 +57,11 @@ def _no_figures(result: Result, **_: Any) -> NoReturn:
 
 @dataclass(frozen=True)
 class RunReader:
-    """A run as sections read it; `draw` draws any result by the figure registered for it."""
+    """A run as sections read it; `draw` draws any result by the figure of its kind, or of its own if in `figures`."""
 
     run: Run
     draw: Callable[..., MatplotlibFigure] = _no_figures
+    figures: Collection[str] = ()
 
     def find(self, key: str) -> Result | None:
         """Return the result with this id, or None."""

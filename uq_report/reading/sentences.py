@@ -11,7 +11,7 @@ import pandas as pd
 
 from ..core.model.results import MeasureFacts
 from ..core.support.text import clean, count
-from ..document.plots.frames import has_interval, interval_words, optional
+from ..document.plots.frames import has_interval, optional
 from ..document.plots.importance import VERDICTS
 from ..document.text import joined, name, position, value_words
 from ..evidence import columns as col
@@ -113,15 +113,6 @@ def _distrust_words(table: pd.DataFrame) -> str:
         for reason, features in reasons.items()
     ]
     return f" {DAGGER} Unreliable intervals, without a verdict: {'; '.join(words)}." if words else ""
-
-
-def importance_alt(table: pd.DataFrame, facts: MeasureFacts, top: int) -> str:
-    """Describe an importance figure of at most `top` features, with its results."""
-    around = f" with the {interval_words(table)}" if has_interval(table).any() else ""
-    leading = count(min(top, len(table)), f"{'largest' if facts.sign > 0 else 'lowest'} feature")
-    dots = f"One dot per feature{around}, the {leading} from top to bottom."
-    parts = (f"Importance for {facts.title}.", dots, largest_words(table, facts), verdict_words(table))
-    return " ".join(filter(None, parts))
 
 
 def margin_words(table: pd.DataFrame, unit: str) -> str:

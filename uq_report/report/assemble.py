@@ -20,7 +20,7 @@ from ..evidence.run_folder import guarded_csv
 from ..evidence.subject import SubjectFacts
 from ..reading.rating import counted, rating
 from ..reading.run_reader import RunReader, as_cell, version
-from ..runner import figures
+from ..runner import figures, plugins
 from .answer.section import answer
 from .placing import PluginSections
 from .sections.appendix import appendix as behind
@@ -89,7 +89,8 @@ def framed(e: RunReader, kind: str, title: str, sections: Sequence[Section]) -> 
 
 def read(run: Run) -> RunReader:
     """Return a run as sections read it, with the registered figures."""
-    return RunReader(run, partial(figures.draw, deny=run.denied))
+    registered = {plugin.name for plugin in plugins.find(plugins.FIGURES, run.denied)}
+    return RunReader(run, partial(figures.draw, deny=run.denied), registered)
 
 
 def _front(e: RunReader) -> tuple[Section | None, ...]:

@@ -11,8 +11,8 @@ from typing import TypeVar
 from ..core.model.results import Result
 from ..core.support.errors import FOREIGN
 from ..document import slots
-from ..document.blocks import make_section
-from ..document.document import Callout, Paragraph, Section
+from ..document.blocks import make_section, paragraphs
+from ..document.document import Callout, Section
 from ..document.text import clean, joined, name, spaced
 from ..evidence import columns as col
 from ..evidence import ids
@@ -25,12 +25,9 @@ from .sections.reproducibility import foreign, group_of
 _log = logging.getLogger(__name__)
 S = TypeVar("S", Section, Section | None)
 # results that the report's own chapters show
-CHAPTERS_SHOW = frozenset({
-    ids.CALIBRATION, ids.CALIBRATION_COMPARISONS, ids.CALIBRATION_COVERAGE, ids.CALIBRATION_DECISIONS,
-    ids.CALIBRATION_GRADES, ids.CALIBRATION_NET_BENEFIT, ids.CALIBRATION_PIT, ids.CALIBRATION_RELIABILITY,
-    ids.CALIBRATION_RESIDUALS, ids.CALIBRATION_ROC,
-    ids.COMPARE_IMPORTANCE, ids.COMPARE_RELIANCE, ids.COMPARE_SCORES, ids.SENSITIVITY,
-})  # fmt: skip
+CHAPTERS_SHOW = frozenset({ids.COMPARE_IMPORTANCE, ids.COMPARE_RELIANCE, ids.COMPARE_SCORES, ids.SENSITIVITY})
+# values of single observations, which other figures draw or the evidence alone holds
+IN_EVIDENCE = frozenset({ids.PDP_OWN, ids.PDP_DISTRIBUTION, ids.PFI_DELTA, ids.SEGMENTS_ROWS, ids.SUPPORT_ROWS})
 
 
 @dataclass(frozen=True)
@@ -53,7 +50,7 @@ class PluginSections:
         run = self.evidence.run
         loaded = [pair for plugin in plugins.find(plugins.SECTIONS, run.denied) if (pair := _load(plugin))]
         entries = [_Entry(s.slot, partial(self._section, plugin, s), foreign(plugin)) for plugin, s in loaded]
-        covered = CHAPTERS_SHOW.union(*(section.shows for _, section in loaded))
+        covered = CHAPTERS_SHOW.union(IN_EVIDENCE, *(section.shows for _, section in loaded))
         rest = [result for result in self.evidence.results if result.id not in covered]
         slot_of = {ids.explainer_of(key): s.slot for _, s in reversed(loaded) for key in s.shows}
         placed = {*slot_of, *map(ids.explainer_of, CHAPTERS_SHOW)}
@@ -90,9 +87,8 @@ class PluginSections:
         method = self.evidence.methods.get(explainer)
         title = clean(method.card.title, 120) if method is not None else f"Explainer {name(explainer)}"
         definition = clean(method.card.definition) if method is not None else ""
-        lead = Paragraph(text=spaced(_origin(self.evidence, explainer), definition))
-        parts = self._parts(results)
-        return (make_section(f"explainer-{explainer}", title, (lead,), parts),)
+        lead = paragraphs(spaced(_origin(self.evidence, explainer), definition))
+        return (make_section(f"explainer-{explainer}", title, lead, self._parts(results)),)
 
 
 def _load(plugin: Plugin) -> tuple[Plugin, SectionPlugin] | None:
@@ -131,7 +127,7 @@ def guarded(make: Callable[[], S], what: str, key: str) -> S | Section:
 
 
 def _origin(e: RunReader, explainer: str) -> str:
-    """Name the distribution of an explainer."""
-    records = (p for p in e.run.plugins if p.name == explainer and p.group.endswith("explainers"))
+    """Name the distribution of an explainer, if it is another than ours."""
+    records = (p for p in e.run.plugins if p.name == explainer and p.group.endswith("explainers") and foreign(p))
     names = [f"{clean(p.distribution)} {clean(p.version)}" for p in records]
     return f"From the plugin package {joined(names)}." if names else ""

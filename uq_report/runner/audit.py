@@ -43,11 +43,10 @@ from .budget import TimeBudget, about, predicted
 from .changes import changes, check_comparable
 from .compare import check_pair, compare, compare_scores
 from .differences import as_saved, with_kept_rows
-from .judge import judge
+from .judge import judge, sensitivity
 from .plugins import Catalog, Plugin
 from .prepare import Prepared, load_fast_paths, load_measures, make_explainer, prepare
 from .provenance import described, measure_facts, method_of, with_measures
-from .sensitivity import sensitivity
 from .settings import Settings
 
 Callback = Callable[[Progress], None]

@@ -33,9 +33,8 @@ from ...distributions.numerics.validate import row_sum
 from ..predictive import Distribution
 from ..statistics.score_intervals import mid_cdf
 from ..support.arrays import AnyArray, FloatArray
-from ..support.errors import InputError, nearest
+from ..support.errors import InputError, UnsupportedError, nearest
 from ..support.numbers import OUTCOME_UNIT, SQUARED_UNIT
-from .divergence import divergence
 
 
 class OneMinusAUC:
@@ -477,3 +476,40 @@ def without_parts(names: Iterable[str]) -> list[str]:
     every = list(dict.fromkeys(names))
     parts = {part for whole, *both in PARTS if whole in every for part in both}
     return [name for name in every if name not in parts]
+
+
+Order = Literal["kl", "half"]
+
+
+def divergence(p: Distribution, q: Distribution, order: Order) -> FloatArray:
+    """Return the divergence of each row's p from its q, shape (n,): the family's own; it may be infinite.
+
+    Examples
+    --------
+    >>> from uq_report.distributions import Normal
+    >>> divergence(Normal([0.0], 1.0), Normal([0.1], 1.0), "kl").round(6)
+    array([0.005])
+    >>> divergence(Categorical([[0.5, 0.5]]), Categorical([[1.0, 0.0]]), "kl")
+    array([inf])
+    """
+    if not (isinstance(q, type(p)) or isinstance(p, type(q))):
+        raise UnsupportedError(
+            f"divergence must get two distributions of one family; got a {p.family} and a {q.family} one. "
+            "The model must predict the same family for all rows."
+        )
+    return p.kl(q) if order == "kl" else p.renyi_half(q)
+
+
+def sensitivity(divergences: FloatArray, order: Order) -> FloatArray:
+    """Return √(2 KL) or √(4 D_half): the Fisher length of the change, to first order (Paananen et al., section 2.5)."""
+    return np.sqrt((2.0 if order == "kl" else 4.0) * divergences)
+
+
+def in_cells(dist: Distribution, edges: FloatArray) -> Categorical:
+    """Return the probabilities of the cells between the edges and beyond them.
+
+    Divergences of cells can only be lower than those of the distributions, which need a ``cdf``.
+    """
+    n = len(dist)
+    below = np.column_stack([np.zeros(n), *(dist.cdf(np.full(n, edge)) for edge in edges), np.ones(n)])
+    return Categorical(np.maximum(np.diff(below, axis=1), 0.0))

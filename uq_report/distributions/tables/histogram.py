@@ -10,8 +10,7 @@ from ...core.support.arrays import FloatArray
 from ...core.support.errors import InputError
 from ..families.categorical import checked_probabilities
 from ..numerics.validate import numbers
-from .piecewise import DENSITY, WITHOUT_DENSITY, Piecewise
-from .tails import HalfNormalTail
+from .piecewise import DENSITY, WITHOUT_DENSITY, HalfNormalTail, Piecewise
 
 _MEDIAN = float(HalfNormalTail().at(np.array(0.5)))
 

@@ -1,11 +1,11 @@
-"""Figures made of cells: matrices of pairs, ranks with their intervals, and surfaces along two features.
+"""Figures of ranks with their intervals, and of surfaces along two features.
 
 Cells of one colour are one path, so that a figure stays small and needs no raster image.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -22,76 +22,6 @@ if TYPE_CHECKING:
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
-NUMBERS = 12  # features up to which cells have room for their number
-ASLANT = 6  # columns above which headings stand aslant
-DARK = 5  # level from which text in a cell is white
-
-
-class ColourScale(NamedTuple):
-    """What the cells measure, and its limits; those of the values where there are none."""
-
-    label: str
-    low: float | None = None
-    high: float | None = None
-
-
-def draw(
-    table: pd.DataFrame, scale: ColourScale, marked: Collection[tuple[str, str]] = (), *, diagonal: bool = False
-) -> Figure:
-    """Draw a square table; cells without a value stay empty.
-
-    Parameters
-    ----------
-    table : pandas.DataFrame
-        Same names along both sides.
-    scale : Scale
-    marked : collection of (str, str)
-        Cells whose number must not be compared: white, with the number in brackets.
-    diagonal : bool
-        Whether the diagonal is drawn.
-    """
-    values = table.to_numpy(dtype=float, copy=True)
-    if not diagonal:
-        np.fill_diagonal(values, np.nan)
-    names = [str(label) for label in table.index]
-    pairs = {frozenset(pair) for pair in marked}
-    hollow = {(r, c) for r, a in enumerate(names) for c, b in enumerate(names) if frozenset((a, b)) in pairs}
-    bounds = _bounds(np.array([v for (r, c), v in np.ndenumerate(values) if (r, c) not in hollow]), scale)
-    d = len(names)
-    with style.drawing(0.9 + 0.34 * d if d <= NUMBERS else 1.2 + 0.2 * d) as figure:
-        axes, side = figure.subplots(1, 2, width_ratios=(16, 1))
-        _matrix_cells(axes, values, bounds, hollow)
-        name_sides(axes, names, [style.name(label, 20) for label in names], 2)
-        if d > ASLANT or max(len(label) for label in names) * d > 50:
-            style.aslant(axes)
-        draw_scale(side, bounds, _shades(bounds), scale.label, every=2 if len(bounds) > 4 else 1, digits=2)
-    return figure
-
-
-def _bounds(values: Any, scale: ColourScale) -> Any:
-    """Return round limits of at most as many levels as there are shades."""
-    finite = values[np.isfinite(values)]
-    low = scale.low if scale.low is not None else float(finite.min()) if finite.size else 0.0
-    high = scale.high if scale.high is not None else float(finite.max()) if finite.size else 0.0
-    return style.round_numbers(len(style.LEVELS)).tick_values(low, high if high > low else low + 1.0)
-
-
-def _shades(bounds: Any) -> list[int]:
-    """Return the position of each level's shade."""
-    return [round(k) for k in np.linspace(0, len(style.LEVELS) - 1, len(bounds) - 1)]
-
-
-def _matrix_cells(axes: Axes, values: Any, bounds: Any, hollow: Collection[tuple[int, int]]) -> None:
-    level = np.array(_shades(bounds))[levels(values, bounds)]
-    filled = [(int(r), int(c)) for r, c in np.argwhere(np.isfinite(values))]
-    for k, color in enumerate(style.LEVELS):
-        cells(axes, [place for place in filled if level[place] == k and place not in hollow], color)
-    cells(axes, [place for place in filled if place in hollow], "white", style.MUTED)
-    for place in filled if len(values) <= NUMBERS else ():
-        text, bare = number(float(values[place]), 2), place in hollow
-        write(axes, place, f"({text})" if bare else text, dark=level[place] >= DARK and not bare)
-
-
 Rectangle = tuple[float, float, float, float]
 
 
@@ -105,27 +35,6 @@ def rectangles(axes: Axes, boxes: Iterable[Rectangle], color: str, edge: str = "
         codes = [Path.MOVETO, Path.LINETO, Path.LINETO, Path.LINETO, Path.CLOSEPOLY]
         path = Path(np.concatenate([np.array(c, dtype=float) for c in corners]), codes * len(corners))
         axes.add_patch(PathPatch(path, facecolor=color, edgecolor=edge, linewidth=linewidth))
-
-
-def cells(axes: Axes, places: Iterable[tuple[int, int]], color: str, edge: str = "none") -> None:
-    """Fill the cells of a matrix at these rows and columns."""
-    rectangles(axes, ((c - 0.48, c + 0.48, r - 0.46, r + 0.46) for r, c in places), color, edge, 0.7)
-
-
-def write(axes: Axes, place: tuple[int, int], text: str, dark: bool, size: float = style.SMALL) -> None:
-    """Write into a cell, white where it is `dark`."""
-    look: dict[str, Any] = {"ha": "center", "va": "center_baseline", "fontsize": size}
-    axes.text(place[1], place[0], text, color="white" if dark else style.INK, **look)
-
-
-def name_sides(axes: Axes, rows: Sequence[str], columns: Sequence[str], least: int) -> None:
-    """Name the sides of a matrix, which is as wide as `least` columns."""
-    axes.set_xlim(-0.5, max(len(columns), least) - 0.5)
-    axes.set_ylim(len(rows) - 0.5, -0.5)
-    axes.set_yticks(range(len(rows)), [style.name(row) for row in rows])
-    axes.set_xticks(range(len(columns)), columns)
-    axes.tick_params(length=0)
-    axes.spines[:].set_visible(False)
 
 
 def levels(values: Any, bounds: Any) -> Any:
@@ -156,12 +65,6 @@ class DrawnRanks(NamedTuple):
     measure: str
     table: pd.DataFrame
     role: str = ""
-
-
-def rank_order(rankings: Sequence[DrawnRanks]) -> list[str]:
-    """Return the features by their mean rank over the rankings that hold them."""
-    table = pd.DataFrame({k: ranking.table[col.ESTIMATE] for k, ranking in enumerate(rankings)}, dtype=float)
-    return [str(feature) for feature in table.mean(axis=1).sort_values(kind="stable").index]
 
 
 def draw_ranks(rankings: Sequence[DrawnRanks], features: Sequence[str]) -> Figure:

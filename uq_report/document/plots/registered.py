@@ -81,8 +81,8 @@ def draw_diagnostic(result: Result, measure: str | None = None, feature: str | N
 
 
 def runs(part: pd.DataFrame) -> bool:
-    """Say whether any item has several places along x."""
-    return len(part) > 0 and bool(part.groupby([col.FEATURE, col.ITEM], sort=False)[col.X].nunique().max() > 2)
+    """Say whether any item of a measure has several places along x."""
+    return len(part) > 0 and bool(part.groupby([col.MEASURE, col.FEATURE, col.ITEM])[col.X].nunique().max() > 2)
 
 
 def _lines(part: pd.DataFrame, label: str, along: str) -> Figure:

@@ -69,7 +69,7 @@ WITHOUT_BENEFIT = Rule(
 
 def _rankings(agreement: AgreementView) -> Rankings:
     """Return the rankings with intervals by method and measure."""
-    return {(r.id, r.measure): r for r in read_rankings(agreement, Ranking) if r.sure}
+    return {(r.id, r.measure): r for r in read_rankings(agreement) if r.sure}
 
 
 def _contradictions(rule: Rule, run: Run) -> RuleOutcome:
@@ -354,7 +354,7 @@ def leaders(view: AgreementView, run: Run) -> Iterator[Leader]:
     """
     pfi = Pfi.find(run)
     margins = {} if pfi is None else {line.measure: line.margin for line in pfi.lines}
-    for ranking in read_rankings(view, Ranking):
+    for ranking in read_rankings(view):
         if len(ranking.lines) > 1 and ranking.sure:
             first, key = ranking.lines[0], (ranking.id, ranking.measure)
             able = (line for line in view.lines if (line.item, line.measure) == key and line.lower == 1)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import chain, combinations
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -440,13 +440,10 @@ class Ranking:
         return all(line.has_interval for line in self.lines)
 
 
-R = TypeVar("R", bound=Ranking)
-
-
-def read_rankings(view: AgreementView, kind: type[R]) -> list[R]:
+def read_rankings(view: AgreementView) -> list[Ranking]:
     """Return every ranking, in the result's order; of a feature with several lines the last one."""
     by_method = grouped(view.lines, lambda line: (line.item, line.measure))
     return [
-        kind(key, measure, tuple(sorted(by_feature(lines).values(), key=lambda line: line.estimate)))
+        Ranking(key, measure, tuple(sorted(by_feature(lines).values(), key=lambda line: line.estimate)))
         for (key, measure), lines in by_method.items()
     ]

@@ -26,9 +26,8 @@ from ...core.support.errors import InputError
 from ...core.support.limits import check_limits
 from ..shared.cards import card_of
 from ..shared.choice import INFINITE_REMEDY, row_measures
-from ..shared.curves import are_pairs, features_of, fill, stacked, surface_places
 from ..shared.estimates import estimate
-from ..shared.grids import frequent_levels
+from ..shared.grids import are_pairs, features_of, fill, frequent_levels, stacked, surface_places
 
 
 class AxisSide(NamedTuple):

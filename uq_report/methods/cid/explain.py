@@ -25,8 +25,8 @@ from ...evidence import columns as col
 from ...evidence import ids
 from ...evidence.information import COVERED, MUTUAL, OF_ENTROPY, OF_VARIANCE, SHARE, CorrectedLine
 from ..shared.cards import card_of
-from ..shared.curves import stacked
 from ..shared.estimates import estimate as estimate_columns
+from ..shared.grids import stacked
 from .cid import CHOSEN, COEFFICIENTS, LEVEL, Greedy, covered_share, importance_map, normal_scores, regressors
 from .estimate import DISCRETE, Choice, InformationEstimate, estimate
 

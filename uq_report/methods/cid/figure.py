@@ -10,7 +10,7 @@ import pandas as pd
 
 from ...core.model.results import Result
 from ...document.plots import style
-from ...document.plots.frames import axis_label, choose, has_interval, interval_words, number, words
+from ...document.plots.frames import axis_label, choose, has_interval, interval_words, number
 from ...document.plots.matrix import rectangles
 from ...document.plots.registered import figure_plugin
 from ...evidence import columns as col
@@ -29,7 +29,6 @@ DOT: dict[str, Any] = {"color": style.ROLE["loss"], "linestyle": "", "marker": "
 CORRECTED = {**DOT, "label": "with its partners permuted too"}
 PLAIN = {**DOT, "color": style.MUTED, "marker": "o", "markerfacecolor": "white", "label": "alone"}
 PARTNERS = 2  # named beside a feature
-MOVES = {"rises": (2, 1), "keeps its rank": (1, 1), "falls": (1, 2)}
 
 
 def part(result: Result, item: str) -> pd.DataFrame:
@@ -126,47 +125,6 @@ def _with_partners(feature: str, partners: Sequence[str]) -> str:
     return (
         f"{style.name(feature)}\n(with {', '.join(style.name(partner, 18) for partner in partners[:PARTNERS])}{more})"
     )
-
-
-def draw_moves(result: Result, measure: str | None = None, top: int = 20) -> Figure:
-    """Draw each feature's rank by plain and by corrected importance, joined by a line; broken where it falls.
-
-    Parameters
-    ----------
-    result : Importance
-        ``cid.corrected``; its estimates have ``plain_rank`` and ``rank``.
-    """
-    chosen = choose(result, "measure", measure, result.estimates[col.MEASURE])
-    table = result.estimates.sort_values(col.PLAIN_RANK, kind="stable")
-    table = table[table[col.MEASURE] == chosen].head(top)
-    # equal ranks stand below each other, in the order of the table
-    before, after = (table[column].rank(method="first").to_numpy(dtype=float) for column in (col.PLAIN_RANK, col.RANK))
-    with style.drawing(0.25 * len(table) + 0.8) as figure:
-        axes = figure.subplots()
-        look: dict[str, Any] = {"va": "center", "fontsize": style.SMALL}
-        ranks = table[[col.FEATURE, col.PLAIN_RANK, col.RANK]].itertuples(index=False)
-        for (feature, plain_rank, rank), old, new in zip(ranks, before, after, strict=True):
-            name = style.name(feature)
-            axes.plot([0, 1], [old, new], **_move(int(plain_rank), int(rank)))
-            axes.text(-0.04, old, f"{name}  {int(plain_rank)}", ha="right", **look)
-            axes.text(1.04, new, f"{int(rank)}  {name}", ha="left", **look)
-        axes.set_xlim(-1.1, 2.1)
-        axes.set_ylim(len(table) + 0.6, 0.2)
-        axes.set_xticks([0, 1], ["plain importance", "corrected (extrapolated)"])
-        axes.xaxis.tick_top()
-        axes.set_yticks([])
-        axes.set_xlabel(f"rank by importance for {words(str(chosen), result.measures).title}")
-        axes.tick_params(length=0)
-        axes.spines[:].set_visible(False)
-        style.key(figure, [style.line(label=text, **_move(*ends)) for text, ends in MOVES.items()], columns=3)
-    return figure
-
-
-def _move(old: int, new: int) -> dict[str, Any]:
-    if old == new:
-        return {"color": style.SPREAD, "linewidth": 1.0, "marker": "o", "markersize": 4}
-    role, line, marker = ("prediction", "-", "^") if new < old else ("loss", style.LINES[1], "v")
-    return {"color": style.ROLE[role], "linewidth": 1.8, "linestyle": line, "marker": marker, "markersize": 5}
 
 
 CoverFigure = figure_plugin(ids.CID, draw)

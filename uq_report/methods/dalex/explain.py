@@ -12,15 +12,8 @@ from ...core.explainer import BuiltInExplainer, MethodCard, Prior
 from ...core.model.results import Result
 from ...core.model.subject import Subject
 from ...core.support import options as opt
-from ...document import slots
-from ...evidence import ids
-from ...evidence.importance import DalexParts
-from ...evidence.outcomes import DalexPerformance
-from ...evidence.profiles import DalexProfile
-from ...evidence.rows import DalexRows
 from ..shared.cards import card_of
 from ..shared.choice import as_names, as_rows, chosen_rows, draw, leading, positions, row_measures
-from ..shared.wording import LibrarySection
 from .calls import Dalex
 from .parts import leading_features, model_parts, model_performance, model_profile, predict_parts
 
@@ -133,16 +126,3 @@ class DalexExplanations(BuiltInExplainer):
         if "model_performance" in self.parts:
             results.append(model_performance(dalex, rows))
         return results
-
-
-class DalexSection(LibrarySection):
-    """dalex's importance, profiles, break-down and performance."""
-
-    name: ClassVar[str] = ids.DALEX
-    slot: ClassVar[str] = slots.LIBRARY
-    shows: ClassVar[tuple[str, ...]] = (DalexPerformance.id, DalexParts.id, DalexProfile.id, DalexRows.id)
-    title: ClassVar[str] = "DALEX"
-    lead: ClassVar[str] = (
-        "The methods of dalex applied to the prediction, and to entropy and log loss in place of the prediction. dalex "
-        "reports no sampling intervals; those of permutation importance cover new test samples."
-    )

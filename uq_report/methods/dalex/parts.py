@@ -17,8 +17,7 @@ from ...core.model.variants import Mix, Variant
 from ...core.support.arrays import BoolArray, FloatArray, IntArray, take_rows
 from ...core.traits.interop import mean_measure, numeric_target
 from ..shared.choice import INFINITE_REMEDY, Roles, plain_values, positions
-from ..shared.curves import stacked
-from ..shared.grids import FeatureGrid, make_grid
+from ..shared.grids import FeatureGrid, make_grid, stacked
 from .calls import Dalex, GapError, listing
 
 Loss: TypeAlias = Callable[[Any, FloatArray], float]

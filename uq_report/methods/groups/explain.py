@@ -24,11 +24,10 @@ from ...core.support.errors import BudgetError, InputError, UnsupportedError
 from ...distributions import Categorical
 from ...evidence import columns as col
 from ...evidence import ids
-from ..shared.association import NumericColumn, association, coded
+from ..shared.association import NumericColumn, association, coded, forecasts, row_groups, skill
 from ..shared.attributes import attributes
 from ..shared.cards import card_of
 from ..shared.estimates import diagnostic, error_of, estimate, row_pieces
-from ..shared.forest import forecasts, row_groups, skill
 from ..shared.predicted import PredictedNumber, predicted
 from .contrasts import EXACT_UNITS, GroupDifference, difference, row_values
 from .plan import ALL, Plan

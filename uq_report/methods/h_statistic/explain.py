@@ -24,7 +24,7 @@ from ...core.support.arrays import FloatArray, IntArray
 from ...core.support.errors import InputError
 from ..shared.cards import card_of
 from ..shared.choice import INFINITE_REMEDY, draw, row_measures
-from ..shared.curves import features_of
+from ..shared.grids import features_of
 
 ROUNDING = 1e-12
 

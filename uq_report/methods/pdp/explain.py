@@ -26,9 +26,8 @@ from ...evidence import columns as col
 from ...evidence import ids
 from ..shared.cards import card_of
 from ..shared.choice import leading, row_measures
-from ..shared.curves import are_pairs, features_of, fill, stacked, surface_places
 from ..shared.estimates import estimate
-from ..shared.grids import FeatureGrid, make_grid
+from ..shared.grids import FeatureGrid, are_pairs, features_of, fill, make_grid, stacked, surface_places
 
 MODES = ("plain", "centred", "derivative")
 ROUNDING = 1e-12

@@ -19,7 +19,7 @@ from ...core.support.arrays import FloatArray, IntArray, take_rows
 from ...core.support.errors import InputError
 from ...evidence import ids
 from ...evidence.information import AFTER, BEFORE, WITH_TARGET, WITHOUT_TARGET
-from ..shared import forest
+from ..shared import association
 from ..shared.association import NumericColumn, associations, coded, kind_of
 from ..shared.cards import card_of
 from ..shared.choice import draw
@@ -148,7 +148,7 @@ class Redundancy(BuiltInExplainer):
 
     def _skills(self, subject: Subject, engine: Engine, columns: Sequence[NumericColumn], rows: IntArray) -> Diagnostic:
         clusters = None if subject.clusters is None else subject.clusters[rows]
-        blocks = forest.row_groups(take_rows(subject.X, rows), clusters)
+        blocks = association.row_groups(take_rows(subject.X, rows), clusters)
         tasks, omissions = _tasks(columns)
         known = engine.y is not None and not engine.baseline.censored  # classes are levels of a column
         y = np.asarray(engine.y, dtype=float)[rows] if known else np.zeros(0)
@@ -168,7 +168,7 @@ class Redundancy(BuiltInExplainer):
                     omissions.append(Omission("", task.feature, reason))
                     continue
                 of = (task.truth[task.rows], forecast, sampling, engine.confidence, task.measure, task.feature)
-                table.append(forest.skill(*of) | {"item": item, "n": len(task.rows)})
+                table.append(association.skill(*of) | {"item": item, "n": len(task.rows)})
         note = f"Models and associations use {len(rows)} of {subject.n} observations, drawn at random."
         sampled = (note,) if len(rows) < subject.n else ()
         notes = (*sampled, *self._notes(columns), *Sampling.of(subject, rows).notes())

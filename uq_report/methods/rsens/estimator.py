@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...core.model.derivatives import Derivatives, mixed_differences, predicted
-from ...core.model.divergence import Order, divergence, in_cells, sensitivity
+from ...core.model.measures import Order, divergence, in_cells, sensitivity
 from ...core.model.results import Omission
 from ...core.model.variants import Variant
 from ...core.predictive import Distribution

@@ -30,8 +30,8 @@ from ...distributions import Categorical
 from ...evidence import ids
 from ...evidence.importance import RSENS, RSENS2
 from ..shared.cards import card_of
-from ..shared.curves import features_of, stacked
 from ..shared.estimates import estimate
+from ..shared.grids import features_of, stacked
 from .compare import MOVES, NAMES, comparators
 from .estimator import Local, Pairs, local_values, mean_position, pair_values
 from .sample import DerivativeSample, Terms, make_sample

@@ -8,8 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from ...core.statistics.inference import MIN_SHUFFLES, PairTerms, all_pairs, shuffled_pairs, solved_to
-from ...core.statistics.two_way_variance import two_way
+from ...core.statistics.inference import MIN_SHUFFLES, PairTerms, all_pairs, shuffled_pairs, solved_to, two_way
 from ...core.support.arrays import AnyArray, BoolArray, FloatArray, IntArray, Table, column
 from .rows import ShuffledRows
 

@@ -13,13 +13,12 @@ from ...evidence.comparisons import ACCURACY_GAIN, Comparisons
 from ...evidence.importance import ALL_FEATURES, CLAIMED, DIFFERENCE, Claims
 from ...evidence.outcomes import CONFIDENCE_GAP, LOG_SCORE, CalibrationView, DecisionLine, Decisions, ScoreLine
 from ...evidence.view import by_feature
-from ...reading.referral import ordering_words, referral_words
 from ...reading.run_reader import FAILED, RunReader
 from ...reading.sentences import amount, apart, estimate_words, percent, share, unbracketed
 from ..sections.comparisons import in_the_large
 from ..sections.outcomes import ITEMS_WITH_SKILL
 from ..sections.uncertainty import gain_words, score_name, why_open
-from ..sections.usefulness import TITLE, UNTESTED, verdict
+from ..sections.usefulness import TITLE, UNTESTED, ordering_words, referral_words, verdict
 
 PERFORMANCE, CALIBRATION = "Performance", "Calibration"
 NOT_TESTED = "Not tested"

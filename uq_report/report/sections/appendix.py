@@ -9,6 +9,7 @@ from ...document import slots
 from ...document.blocks import bullets, make_section, paragraphs
 from ...document.document import Badge, Block, Facts, Figure, Paragraph, Section, Table
 from ...document.text import clean, items, joined, name, sentence, spaced
+from ...evidence import ids
 from ...evidence.finding import Outcome
 from ...evidence.importance import Pfi
 from ...reading.run_reader import OPEN, RunReader
@@ -19,10 +20,8 @@ from .findings import STATES, checks_ended, monitoring, observations, rules, sen
 from .limitations import detectable, limits_of_methods, omissions
 from .mapping import mapping
 from .model import data, model
-from .outcomes import outcomes_in_full
 from .ranking import ranking_table, rankings
 from .reproducibility import methods, references, reproducibility
-from .uncertainty import calibration_in_full
 
 GATE = {
     "good": "Calibration is acceptable: the stated uncertainty may be interpreted as it is.",
@@ -38,10 +37,10 @@ DIRECTIONS = "UQ90"  # codes of checks of effects against expected directions
 # titles in their order
 CHAPTERS: Mapping[str, str] = {
     SOUNDNESS: "Conceptual soundness",
-    slots.PREDICTION: "Drivers of the prediction",
+    slots.PREDICTION: "Drivers of the loss and the prediction",
     slots.UNCERTAINTY: "Drivers of the uncertainty",
     "relations": "Dependence and agreement between methods",
-    "robustness": "Sensitivity, training domain and stability",
+    "robustness": "Interactions and training domain",
 }
 LEADS: Mapping[str, str] = {
     SOUNDNESS: (
@@ -50,13 +49,16 @@ LEADS: Mapping[str, str] = {
     ),
     slots.PREDICTION: (
         "Permutation importance is the mean change of a measure when the values of a feature are permuted between "
-        "observations. Signs are kept: below 0 the loss, or the uncertainty, decreases under permutation."
+        "observations. Signs are kept: below 0 the loss, or the uncertainty, decreases under permutation. "
+        "Likelihood-PFI is that of the negative log-likelihood (nll), Entropy-PFI that of the predictive entropy; "
+        "their difference is the part of the increase in log loss that the stated uncertainty does not "
+        "signal. The Entropy-PFI of a feature that is independent of the others is 0 in expectation for every model, "
+        "so it identifies no driver of the uncertainty."
     ),
     slots.UNCERTAINTY: (
-        "Likelihood-PFI is the change of the negative log-likelihood (nll) when a feature is permuted, Entropy-PFI "
-        "the change of the entropy of the predictive distribution. R-sens is the sensitivity of the whole predictive "
-        "distribution to a small change of a feature. Curves of entropy along features are in “Conceptual soundness”, "
-        "Shapley values of entropy and nll in “Drivers of the prediction”."
+        "R-sens is the sensitivity of the whole predictive distribution to a small change of a feature. Curves of "
+        "entropy along features are in “Conceptual soundness”, permutation importance and Shapley values of entropy "
+        "and nll in “Drivers of the loss and the prediction”."
     ),
     "relations": (
         "Evidence for the ranking in “Drivers”: redundancy between features, importance adjusted for redundancy, and "
@@ -105,9 +107,10 @@ def ranked(e: RunReader, methods: Section) -> Section:
 
 def _by_method(e: RunReader, placed: PluginSections) -> tuple[Section, ...]:
     """Return the tables and figures of every method."""
-    results = outcomes_in_full(e, placed)
+    results = (*placed.chapter("outcomes"), *placed.chapter("uncertainty-quality"))
+    why = e.why_missing(ids.CALIBRATION)
     parts = (
-        replace(results, sections=(calibration_in_full(e), *results.sections)),
+        make_section("outcomes", "Outcomes in full", () if results else paragraphs(why), results),
         *(chapter(placed, key) for key in CHAPTERS),
         monitoring(e),
         changes_in_full(e),

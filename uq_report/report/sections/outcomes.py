@@ -7,7 +7,7 @@ from itertools import chain
 from math import isfinite
 
 from ...core.support.numbers import unit_phrase
-from ...document.blocks import left_out, make_figure, make_section, make_table, paragraphs
+from ...document.blocks import make_figure, make_section, make_table, paragraphs
 from ...document.document import Block, Column, Paragraph, Section, Split, Table, Tint
 from ...document.plots.frames import interval_words
 from ...document.text import clean, joined, mentions, name, sentence, spaced, unmarked, value_words
@@ -15,11 +15,11 @@ from ...evidence import ids
 from ...evidence.comparisons import ERROR_SIZE, RESIDUAL, NetBenefit, PredictionResiduals, Roc
 from ...evidence.importance import ALL_FEATURES, CLAIMED, DELIVERED, DIFFERENCE, ClaimLine, Claims
 from ...evidence.outcomes import LOG_SCORE, CalibrationView, DecisionLine, Decisions, ScoreLine
-from ...evidence.segments import SegmentFeatures, SegmentsView
+from ...evidence.rows import SupportDistribution
+from ...evidence.segments import ALL_ROWS, LEVEL, SegmentFeatures, SegmentLine, SegmentPeriods, SegmentsView
 from ...evidence.view import View, by_feature, largest_first
 from ...reading.run_reader import RunReader
 from ...reading.sentences import amount, estimate_words, is_share, mark, share, unreliable_words
-from ..placing import PluginSections
 from .comparison import benchmarked
 from .comparisons import (
     benefit_curve_words,
@@ -31,8 +31,7 @@ from .comparisons import (
     roc_words,
 )
 from .groups import affected
-from .stability import stability
-from .uncertainty import calibrated, item_words, score_name, scores_table
+from .uncertainty import calibrated, item_words, score_name
 from .usefulness import useful
 
 COUNTED = 6  # classes up to which the table counts every pair
@@ -215,18 +214,6 @@ def _share(line: DecisionLine | None) -> str:
     return "" if line is None else share(line)
 
 
-def outcomes_in_full(e: RunReader, placed: PluginSections) -> Section:
-    """Return every score as recorded, and the chapters on outcomes and on the quality of the uncertainty."""
-    view = CalibrationView.find(e.run)
-    blocks: tuple[Block, ...] = paragraphs(e.why_missing(CalibrationView.id))
-    if view is not None:
-        lines = [line for line in view.lines if not line.judges_uncertainty]
-        table = scores_table(view, lines, "scores-table", "Scores on the test sample.")
-        blocks = (table, *left_out(view.result))
-    sections = (*placed.chapter("outcomes"), *placed.chapter("uncertainty-quality"))
-    return make_section("outcomes", "Outcomes in full", blocks, sections)
-
-
 CLAIMS_SHOWN = 5  # features in the table
 CLAIMS = (
     "Increase in loss when a feature is permuted: model-implied, which the model itself expects, and realised, out of "
@@ -336,3 +323,64 @@ def _segment(view: SegmentsView, key: str, features: SegmentFeatures | None) -> 
     closest = None if features is None else features.leading(key, first.grown)
     means = (estimate_words(lines.get(measure)) for measure in view.measures)
     return (clean(first.item), first.n, *means, "" if closest is None else name(closest.feature))
+
+
+SHIFTED = ("UQ303", "UQ304")  # new values, and another distribution than in training
+DRAWN = 4
+
+
+def stability(e: RunReader) -> Section | None:
+    """Return the means by period and the features that shifted since training; None without either."""
+    blocks = (*_periods(e), *_shifted(e))
+    return make_section("performance-stability", "Stability", blocks) if blocks else None
+
+
+def _shifted(e: RunReader) -> tuple[Block, ...]:
+    """Return the distributions in training and test sample of the features with a finding about their shift."""
+    view = SupportDistribution.find(e.run)
+    named = dict.fromkeys(x for f in e.findings if f.code in SHIFTED for x in f.features)
+    features = [feature for feature in named if view is not None and feature in view.edges]
+    if view is None or not features:
+        return ()
+    shown, more = joined(mentions(features[:DRAWN])), len(features) - DRAWN
+    figure = make_figure(
+        "performance-shift-figure",
+        f"Distribution in the training and the test sample{f'; {more} more features shifted' if more > 0 else ''}.",
+        f"A histogram of each sample for {unmarked(shown)}.",
+        lambda: e.draw(view.result, features=features[:DRAWN]),
+        view.id,
+    )
+    return (*paragraphs(f"The test sample differs from the training sample in {joined(mentions(features))}."), figure)
+
+
+def _periods(e: RunReader) -> tuple[Block, ...]:
+    """Return the means by period and the periods that differ; empty without a time."""
+    view = SegmentPeriods.find(e.run)
+    if view is None:
+        return ()
+    lines = [line for line in view.lines if line.segment != ALL_ROWS]
+    number = len({line.segment for line in lines})
+    titles = joined([e.words(measure, view.result).title for measure in view.measures])
+    figure = make_figure(
+        "performance-periods-figure",
+        f"Means by period. Intervals: {interval_words(view.result.estimates)}.",
+        spaced(f"A dot with its interval for each of {number} periods.", *(_means(e, lines, m) for m in view.measures)),
+        lambda: e.draw(view.result),
+        view.id,
+    )
+    apart = [line for line in lines if line.p_adjusted <= LEVEL and line.difference > 0]
+    text = f"{number} periods of about equally many observations are compared by {titles}."
+    none = "No period is shown to differ from the others." if not apart else ""
+    return (*paragraphs(spaced(text, none, *(_differs(e, line) for line in apart))), figure)
+
+
+def _means(e: RunReader, lines: list[SegmentLine], measure: str) -> str:
+    title, own = e.words(measure).title, [estimate_words(line) for line in lines if line.measure == measure]
+    return sentence(joined([f"in period {k} the mean {title} is {mean}" for k, mean in enumerate(own, 1)]))
+
+
+def _differs(e: RunReader, line: SegmentLine) -> str:
+    """Say that the mean of a period is above or below that of the others, adjusted for all comparisons."""
+    facts, side = e.words(line.measure), "above" if line.difference > 0 else "below"
+    size = estimate_words(line, facts.unit)
+    return f"From {clean(line.item)} the mean {facts.title}, {size}, is {side} that of the other periods."

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from math import isfinite, isnan, nan
 
 from ...core.support.numbers import share_words
 from ...core.support.text import count
-from ...document.blocks import intervals_caption, left_out, make_figure, make_section, make_table, notes_of, paragraphs
+from ...document.blocks import make_figure, make_section, make_table, paragraphs
 from ...document.document import Block, Column, Section, Split, Table
 from ...document.text import clean, joined, name, plain, sentence, spaced, value_words
-from ...evidence.comparisons import Comparisons, NetBenefit, PredictionResiduals, Roc
 from ...evidence.importance import Pfi
 from ...evidence.outcomes import (
     CONFIDENCE_GAP,
@@ -18,26 +17,18 @@ from ...evidence.outcomes import (
     Bins,
     CalibrationView,
     Coverage,
-    Decisions,
     Grades,
     Pit,
     Reliability,
     ScoreLine,
 )
 from ...evidence.segments import OFF_SUPPORT, SegmentsView
-from ...evidence.view import View
 from ...reading.run_reader import GATE, RunReader
 from ...reading.sentences import estimate_words, share
-from ...reading.tables import CAUTION, INTERVAL, Field, line_table, plain_table
+from ...reading.tables import CAUTION
 
 ENTROPIES, VARIANCES = ("epistemic", "aleatoric"), ("epistemic_variance", "aleatoric_variance")
-LEAD = (
-    "If outcomes follow the predictive distributions, mean log loss equals mean entropy. Their difference, the "
-    "calibration gap, is above 0 for an over-confident model and below 0 for an under-confident one. A gap of 0 is "
-    "necessary for calibration, not sufficient."
-)
 DIAGRAMS: tuple[type[Bins], ...] = (Reliability, Coverage, Pit)
-IN_FULL: tuple[type[View], ...] = (*DIAGRAMS, Grades, Roc, NetBenefit, PredictionResiduals, Decisions, Comparisons)
 
 
 def calibrated(e: RunReader) -> Section:
@@ -248,28 +239,6 @@ def _beyond(e: RunReader) -> str:
     )
 
 
-def calibration_in_full(e: RunReader) -> Section:
-    """Return the tests of calibration, sharpness, and the numbers of every diagram."""
-    view = CalibrationView.find(e.run)
-    blocks: tuple[Block, ...] = paragraphs(e.why_missing(CalibrationView.id))
-    if view is not None:
-        lines = [line for line in view.lines if line.judges_uncertainty or line.is_tested]
-        caption = "Calibration tests and sharpness."
-        blocks = (*paragraphs(LEAD), scores_table(view, lines, "calibration-table", caption, tests=True))
-    return make_section("calibration", "Calibration in full", (*blocks, *_tables(e)))
-
-
-def _tables(e: RunReader) -> Iterator[Block]:
-    """Yield the numbers of every diagram."""
-    for diagram in IN_FULL:
-        view = diagram.find(e.run)
-        if view is not None and view.lines:
-            result, key = view.result, f"{view.id.replace('.', '-')}-table"
-            title = f"{clean(result.title)}: the numbers. {intervals_caption(result.estimates)}"
-            yield plain_table(result.estimates, key, title, result.id, notes_of(result))
-            yield from left_out(result)
-
-
 def item_words(line: ScoreLine) -> str:
     """Return the item of a score in words."""
     return name(line.item).replace("_", " ").replace("confidence gap", "calibration gap")
@@ -287,15 +256,3 @@ def score_name(e: RunReader, item: str) -> str:
         CONFIDENCE_GAP: "calibration gap",
     }
     return names.get(item, item.replace("_", " "))
-
-
-def scores_table(
-    view: CalibrationView, lines: Sequence[ScoreLine], key: str, caption: str, *, tests: bool = False
-) -> Table:
-    """Return scores with their intervals, and with their tests where these are asked for and there are any."""
-    fields: list[Field] = [("item", item_words), ("unit", lambda line: name(line.unit))]
-    fields += [(Column("estimate", "number"), "estimate"), INTERVAL]
-    if tests and any(line.is_tested for line in lines):
-        fields += [(Column("p", "pvalue"), "p_value"), (Column("p, adjusted", "pvalue"), "p_adjusted")]
-        fields.append((Column("mean if calibrated", "number"), "null_mean"))
-    return line_table(key, caption, lines, fields, of=view.result)

@@ -9,8 +9,7 @@ import numpy as np
 
 from ....core.model.adapter import Adapter
 from ....core.support.arrays import AnyArray, FloatArray, Table
-from .forest import Forest, Tree, set_bits
-from .walkable import TreeReader, Walkable, by_scores, category_codes
+from .forest import Forest, Tree, TreeReader, Walkable, by_scores, category_codes, set_bits
 
 _CATEGORICAL, _DEFAULT_LEFT, _ZERO, _NAN = 1, 2, 4, 8  # bits of decision_type
 

@@ -10,10 +10,9 @@ from ....core.model.adapter import Adapter, class_names
 from ....core.support.arrays import Table
 from ....core.support.errors import MissingDependencyError, installed
 from ...adapters.sklearn_ import unwrap
+from .forest import TreeReader
 from .lightgbm import LIGHTGBM
-from .regression import REGRESSION
-from .sklearn import SKLEARN
-from .walkable import TreeReader
+from .sklearn import REGRESSION, SKLEARN
 
 if TYPE_CHECKING:
     from .walks import Walks

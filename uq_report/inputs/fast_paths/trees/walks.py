@@ -11,9 +11,8 @@ import numpy as np
 from ....core.model.variants import Mix, Variant
 from ....core.predictive import Distribution
 from ....core.support.arrays import AnyArray, FloatArray, IntArray, Table, take_rows
-from .forest import Forest
+from .forest import Forest, Walkable
 from .walk import mixed_sums, pick, scores_of, settled, walk
-from .walkable import Walkable
 
 BLOCK = 1 << 21  # sums of a score in a table, and places of rows x trees, from which rows are parted: 16 MiB
 _VISIT = 20  # sums of a table that cost as much as a row's way down a tree, or less
