@@ -1,4 +1,4 @@
-"""Which test runs which line of core, methods and rules: recorded once, and read to judge mutants (mutants.py)."""
+"""Which test runs which line of the parts that mutants.py judges: recorded once, and read to judge mutants."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 from mutators import THRESHOLDS, Mutant
 
 ROOT = Path(__file__).parents[1]
-PARTS = ("core", "methods", "checks")
+PARTS = ("core", "distributions", "methods", "checks")
 SECONDS = 25.0  # of tests that judge one mutant
 
 
@@ -104,8 +104,8 @@ def record(folder: str, file: Path) -> None:
             failed.update({report.nodeid} if report.failed else ())
 
     measured.start()
-    paths = [f"tests/{folder}", *([f"uq_report/{folder}"] if folder in PARTS else [])]
-    pytest.main(["-q", "-p", "no:cacheprovider", *paths], plugins=[Watch()])
+    paths = [ROOT / "tests" / folder, *([ROOT / "uq_report" / folder] if folder in PARTS else [])]
+    pytest.main(["-q", "-p", "no:cacheprovider", *(str(p) for p in paths if p.exists())], plugins=[Watch()])
     measured.stop()
     nodes = [node for node in seconds if node not in failed]
     place = {node: at for at, node in enumerate(nodes)}
