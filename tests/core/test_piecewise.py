@@ -195,6 +195,13 @@ def test_rows_that_cross_are_sorted_and_named() -> None:
     assert many.row_remarks()[0].endswith("(rows 0, 1, 2, 3, 4 ...) and are sorted there.")
 
 
+def test_rows_whose_quantiles_are_joined_are_named() -> None:
+    table = [[0.0, 1.0, 2.0], [0.0, 1.0, 1.0]]
+    words = "Neighbouring quantiles are equal in 1 of 2 rows (row 1): there a value keeps the middle of its levels."
+    assert Quantiles([0.2, 0.5, 0.8], table, ties="joined").row_remarks() == (words,)
+    assert Quantiles([0.2, 0.5, 0.8], table, ties="atoms").row_remarks() == ()
+
+
 def test_a_joined_value_keeps_the_middle_of_its_levels() -> None:
     q = Quantiles([0.1, 0.2, 0.3, 0.4, 0.5, 0.9], [[0.0, 1.0, 1.0, 1.0, 2.0, 2.0]], "joined")
     np.testing.assert_allclose(q.cdf(np.array([1.0])), 0.3)

@@ -156,6 +156,14 @@ def test_one_that_differs_is_left_for_all_tables_and_the_next_takes_over(compari
     assert elsewhere.chosen(change, ["nll"], lambda name, changes: Comparison(9, 0.0)) == "second"
 
 
+def test_one_that_differs_by_the_tolerance_is_used() -> None:
+    chooser, served = shortcuts(Path("p", 1))
+    for difference, chosen in ((TOLERANCE, "p"), (np.nextafter(TOLERANCE, 1), "")):
+        found = Comparison(9, float(difference))
+        assert chooser.chosen([ALONE, ALONE], [f"{difference!r}"], lambda name, changes, found=found: found) == chosen
+    assert "more than 1e-09" in served["p"].dropped
+
+
 def test_what_is_reported() -> None:
     assert str(FastPathStats("walks")) == "not used"
     assert str(FastPathStats("walks", rows=7, compared=4)) == (

@@ -136,7 +136,7 @@ _LARGE = 1000.0  # of r: hypergeometric series then lose digits
 _SMALL = 30.0  # of r: sums of probabilities then lose no digit that the information needs
 _STEP = 0.3  # of the trapezoidal rule in log t, whose error is exp(-π² / step)
 _CLEAR = 1 - 1e-6  # where rounding of a probability could decide, a quantile is searched for
-_NODES = np.exp(np.arange(-29.0, 8.0, _STEP))  # good for m <= 10^4, 0.02 <= r <= 10^4 and m r <= 10^6
+_NODES = np.exp(np.arange(-29.0, 8.0, _STEP))  # good for m <= 10^4 and 0.02 <= r <= 10^4
 _STEPS = np.full(len(_NODES), _STEP)
 _STEPS[0] /= -np.expm1(-_STEP)  # for all nodes below the first, where integrands are linear in t
 
@@ -283,7 +283,7 @@ class NegativeBinomial(Parametric):
 
 def _resolved(m: FloatArray, r: FloatArray) -> BoolArray:
     """Say for which parameters the nodes give an integral to rounding."""
-    return np.asarray((m <= 1e4) & (r >= 0.02) & (r <= 1e4) & (m * r <= 1e6))
+    return np.asarray((m <= 1e4) & (r >= 0.02) & (r <= 1e4))
 
 
 def _log_choices(m: FloatArray, r: FloatArray) -> FloatArray:
