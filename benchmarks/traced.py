@@ -53,7 +53,10 @@ class Record:
         return kept
 
     def _using(self, mutant: Mutant) -> set[str]:
-        """Return the tests of lines that use a name which is defined on import, and those of files that name it."""
+        """Return the tests of lines that use a name which is defined on import, and those of files that name it.
+
+        An option of a check may be a threshold of its rules by another name: so all tests of thresholds are among them.
+        """
         names = _following(mutant)
         word = re.compile(rf"\b({'|'.join(map(re.escape, names))})\b")
         of_lines = (
@@ -64,6 +67,8 @@ class Record:
         )
         files = {node.partition("::")[0] for node in self.seconds if node.startswith("tests")}
         naming = {file for file in files if word.search((ROOT / file).read_text(encoding="utf-8"))}
+        if f"{THRESHOLDS}=" in (ROOT / mutant.file).read_text(encoding="utf-8"):
+            naming |= {file for file in files if THRESHOLDS in file}
         return set().union(*of_lines, (node for node in self.seconds if node.partition("::")[0] in naming))
 
 

@@ -158,9 +158,9 @@ def test_one_that_differs_is_left_for_all_tables_and_the_next_takes_over(compari
 
 def test_one_that_differs_by_the_tolerance_is_used() -> None:
     chooser, served = shortcuts(Path("p", 1))
-    for difference, chosen in ((TOLERANCE, "p"), (np.nextafter(TOLERANCE, 1), "")):
+    for name, difference, chosen in (("nll", TOLERANCE, "p"), ("entropy", np.nextafter(TOLERANCE, 1), "")):
         found = Comparison(9, float(difference))
-        assert chooser.chosen([ALONE, ALONE], [f"{difference!r}"], lambda name, changes, found=found: found) == chosen
+        assert chooser.chosen([ALONE], [name], lambda name, changes, of=found: of) == chosen  # type: ignore[misc]
     assert "more than 1e-09" in served["p"].dropped
 
 
