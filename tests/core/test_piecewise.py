@@ -290,3 +290,10 @@ def test_half_normal_ends_of_other_edges_have_no_divergence() -> None:
     p, q = (Histogram(EDGES + shift, BARS[0], half_normal_ends=True) for shift in (0.0, 0.1))
     with pytest.raises(UnsupportedError, match="half-normal tails must be between equal edges"):
         p.kl(q)
+
+
+@pytest.mark.parametrize("ends", [False, True])
+def test_bars_that_sum_to_nearly_one_are_shares(ends: bool) -> None:
+    exact, near = (Histogram(EDGES, BARS[0] * share, half_normal_ends=ends) for share in (1.0, 1 + 8e-6))
+    np.testing.assert_allclose(near.entropy(), exact.entropy(), rtol=1e-13)
+    np.testing.assert_allclose(near.quantile([0.1, 0.5, 0.9]), exact.quantile([0.1, 0.5, 0.9]), rtol=1e-12)
