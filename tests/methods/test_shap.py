@@ -507,7 +507,7 @@ def test_interactions_need_two_features_to_max_exact_and_sampled_rows(
     d: int, options: dict[str, Any], allowed: bool
 ) -> None:
     given = subject(straight, n=6, d=d)
-    options = {"measures": ("prediction",), "interactions": True} | options
+    options |= {"measures": ("prediction",), "interactions": True}
     if allowed:
         assert len(explain(given, **options)) == 3
         return
