@@ -1,4 +1,4 @@
-"""Which test runs which line of core, methods and rules: recorded once, and read to judge mutants (mutants.py)."""
+"""Which test runs which line of the parts that mutants.py judges: recorded once, and read to judge mutants."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ import pytest
 from mutators import THRESHOLDS, Mutant
 
 ROOT = Path(__file__).parents[1]
-PARTS = ("core", "methods", "checks")
+PARTS = ("core", "distributions", "methods", "checks")
 SECONDS = 25.0  # of tests that judge one mutant
 
 
@@ -53,7 +53,10 @@ class Record:
         return kept
 
     def _using(self, mutant: Mutant) -> set[str]:
-        """Return the tests of lines that use a name which is defined on import, and those of files that name it."""
+        """Return the tests of lines that use a name which is defined on import, and those of files that name it.
+
+        An option of a check may be a threshold of its rules by another name: so all tests of thresholds are among them.
+        """
         names = _following(mutant)
         word = re.compile(rf"\b({'|'.join(map(re.escape, names))})\b")
         of_lines = (
@@ -64,6 +67,8 @@ class Record:
         )
         files = {node.partition("::")[0] for node in self.seconds if node.startswith("tests")}
         naming = {file for file in files if word.search((ROOT / file).read_text(encoding="utf-8"))}
+        if f"{THRESHOLDS}=" in (ROOT / mutant.file).read_text(encoding="utf-8"):
+            naming |= {file for file in files if THRESHOLDS in file}
         return set().union(*of_lines, (node for node in self.seconds if node.partition("::")[0] in naming))
 
 
@@ -104,8 +109,8 @@ def record(folder: str, file: Path) -> None:
             failed.update({report.nodeid} if report.failed else ())
 
     measured.start()
-    paths = [f"tests/{folder}", *([f"uq_report/{folder}"] if folder in PARTS else [])]
-    pytest.main(["-q", "-p", "no:cacheprovider", *paths], plugins=[Watch()])
+    paths = [ROOT / "tests" / folder, *([ROOT / "uq_report" / folder] if folder in PARTS else [])]
+    pytest.main(["-q", "-p", "no:cacheprovider", *(str(p) for p in paths if p.exists())], plugins=[Watch()])
     measured.stop()
     nodes = [node for node in seconds if node not in failed]
     place = {node: at for at, node in enumerate(nodes)}

@@ -170,7 +170,7 @@ def test_missing_values_as_such_are_one_observation(train: bool) -> None:
     lines = (("missing", "a", "", 11), ("missing", "b", "", 60), ("missing", "c", "", 10))
     finding = only(judged(*lines, train=train))
     assert (finding.code, finding.severity, finding.features) == ("UQ705", "observation", ("a", "b"))
-    assert finding.statement == "Values are missing in b (30%) and a (5.5%)."
+    assert (finding.statement, finding.observed) == ("Values are missing in b (30%) and a (5.5%).", 0.3)
     found = judged(*lines, moved=(moved("b", 0.1), moved("a", 0.01))).findings
     assert [(one.severity, one.features) for one in found] == [("low", ("b",)), ("observation", ("a",))]
 

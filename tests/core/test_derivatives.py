@@ -60,6 +60,24 @@ class Elsewhere(Ruled):
         return None if found is None else found._replace(values=found.values + 1.0)
 
 
+class Fewer(Ruled):
+    """Its rule knows the first of two parameters."""
+
+    def derivatives(self, model: Any, X: Table, order: int) -> Derivatives | None:
+        found = super().derivatives(model, X, 1)
+        return None if found is None else found._replace(values=found.values[:, :1], first=found.first[..., :1])
+
+
+class LastWrong(Ruled):
+    """Its rule does not hold in the last row."""
+
+    def derivatives(self, model: Any, X: Table, order: int) -> Derivatives | None:
+        found = super().derivatives(model, X, order)
+        if found is not None:
+            found.first[-1] *= -1
+        return found
+
+
 ROWS = np.random.default_rng(0).normal(size=(12, 3))
 
 
@@ -96,7 +114,7 @@ def test_a_rule_that_holds_is_used_for_the_columns_asked() -> None:
     assert found.second.shape == (4, 2, 2, 2)
 
 
-@pytest.mark.parametrize("adapter", [Wrong(), Elsewhere()])
+@pytest.mark.parametrize("adapter", [Wrong(), Elsewhere(), Fewer(), LastWrong()])
 def test_a_rule_that_does_not_hold_is_replaced_by_differences(adapter: Any) -> None:
     found = engine(adapter).derivatives([0, 1, 2])
     assert found.method == DIFFERENCES

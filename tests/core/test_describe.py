@@ -1,6 +1,7 @@
 """What is said of a subject, and its fingerprints."""
 
 import json
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -47,6 +48,14 @@ def test_every_feature_is_described_in_json_values() -> None:
     assert facts["i"]["max"] == "∞"
     assert told["groups"] == {"g": ["n", "s"]}
     assert told["y_summary"]["mean"] == 0.5
+
+
+@pytest.mark.parametrize(("train", "more"), [(None, ""), ((frame().iloc[:3], None), ", 3 training observations")])
+def test_a_subject_is_told_in_counts(train: Any, more: str) -> None:
+    made = make_subject(lambda X: X, KnownTruth(), frame(), groups={"g": ["n", "s"]}, train=train)
+    assert repr(made).partition("adapter ")[2] == (
+        f"{KnownTruth.name}, 4 observations, 6 features, no outcomes{more}, 1 group of features"
+    )
 
 
 def test_tasks_are_told_apart() -> None:

@@ -11,6 +11,7 @@ from uq_report.core.statistics.inference import (
     EXACT,
     PairTerms,
     all_pairs,
+    as_extreme,
     by_donor,
     n_units,
     shuffled_pairs,
@@ -254,3 +255,14 @@ def test_one_or_two_shuffles_have_no_standard_error(m: int) -> None:
 def test_by_donor_averages_what_each_row_gave() -> None:
     donors: Any = np.array([[1, 2, 0], [1, 0, 2]])
     np.testing.assert_allclose(by_donor(np.array([[[1.0, 2, 3], [5, 6, 7]]]), donors), [[4.5, 3, 4.5]])
+
+
+def test_ties_are_those_to_rounding_of_the_largest_draw() -> None:
+    """Also where another draw is 0, or infinite."""
+    draws = np.array([0.0, 0.1 + 0.2, 0.3, np.inf])
+    assert [int(count) for count in as_extreme(draws, 0.3)] == [3, 3]
+    assert [int(count) for count in as_extreme(draws, 0.3, np.array(0.0))] == [3, 2]
+    apart = np.array([0.0, 0.3 + 1e-11, 0.3])
+    assert [int(count) for count in as_extreme(apart, 0.3)] == [2, 2]
+    columns = as_extreme(np.column_stack([draws, 1e6 * draws]), np.array([0.3, 3e5]))
+    assert [count.tolist() for count in columns] == [[3, 3], [3, 3]]

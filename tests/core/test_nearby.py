@@ -1,11 +1,14 @@
 """Modules of a folder: those that are named, and what they import from beside them."""
 
+import os
 import sys
 from importlib import import_module
 from pathlib import Path
 
 import pytest
 
+import uq_report
+from uq_report.core.support.processes import command
 from uq_report.core.support.user_modules import look_in, looked_in
 
 
@@ -22,3 +25,15 @@ def test_only_named_modules_and_what_they_import_are_found(tmp_path: Path, monke
         import_module(name)
         monkeypatch.delitem(sys.modules, name)
     assert finder.names == {"nearby_first", "nearby_second"}
+
+
+def test_a_child_finds_this_package_wherever_it_lies(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Behind the other places, and once; what is relative, and what is no text, is left out."""
+    ours = str(Path(uq_report.__file__).parents[1])
+    others = [place for place in sys.path if place != ours]
+    monkeypatch.setattr(sys, "path", [*others, "below/here", None])
+    without = command("m")[4].split(os.pathsep)
+    assert without[-1] == ours
+    assert not {ours, "below/here"} & set(without[:-1])
+    monkeypatch.setattr(sys, "path", [ours, *others])
+    assert command("m")[4].split(os.pathsep) == [ours, *without[:-1]]

@@ -195,6 +195,13 @@ def test_rows_that_cross_are_sorted_and_named() -> None:
     assert many.row_remarks()[0].endswith("(rows 0, 1, 2, 3, 4 ...) and are sorted there.")
 
 
+def test_rows_whose_quantiles_are_joined_are_named() -> None:
+    table = [[0.0, 1.0, 2.0], [0.0, 1.0, 1.0]]
+    words = "Neighbouring quantiles are equal in 1 of 2 rows (row 1): there a value keeps the middle of its levels."
+    assert Quantiles([0.2, 0.5, 0.8], table, ties="joined").row_remarks() == (words,)
+    assert Quantiles([0.2, 0.5, 0.8], table, ties="atoms").row_remarks() == ()
+
+
 def test_a_joined_value_keeps_the_middle_of_its_levels() -> None:
     q = Quantiles([0.1, 0.2, 0.3, 0.4, 0.5, 0.9], [[0.0, 1.0, 1.0, 1.0, 2.0, 2.0]], "joined")
     np.testing.assert_allclose(q.cdf(np.array([1.0])), 0.3)
@@ -283,3 +290,11 @@ def test_half_normal_ends_of_other_edges_have_no_divergence() -> None:
     p, q = (Histogram(EDGES + shift, BARS[0], half_normal_ends=True) for shift in (0.0, 0.1))
     with pytest.raises(UnsupportedError, match="half-normal tails must be between equal edges"):
         p.kl(q)
+
+
+@pytest.mark.parametrize("ends", [False, True])
+def test_bars_that_sum_to_nearly_one_are_shares(ends: bool) -> None:
+    exact, near = (Histogram(EDGES, BARS[0] * share, half_normal_ends=ends) for share in (1.0, 1 + 8e-6))
+    np.testing.assert_allclose(near.entropy(), exact.entropy(), rtol=1e-13)
+    levels = np.array([0.1, 0.5, 0.9])
+    np.testing.assert_allclose(near.quantile(levels), exact.quantile(levels), rtol=1e-12)

@@ -31,6 +31,15 @@ def test_every_dimension_gives_the_numbers_of_its_rows_one_by_one(clustered: boo
     assert sampling.mean(values[:0])[1].shape == (0, 4)
 
 
+def test_two_units_have_the_covariance_of_their_difference() -> None:
+    """Of a mean of a and b it is (a - b)²/4: s² = (a - b)²/2, divided by 2."""
+    rows = np.array([[1.0, 4.0], [2.0, 0.0]])
+    expected = np.array([[9.0, -6.0], [-6.0, 4.0]]) / 4
+    np.testing.assert_allclose(term_covariance(rows, np.ones(2)), expected)
+    np.testing.assert_allclose(term_covariance(np.repeat(rows, 3, axis=1), np.ones(6), np.arange(6) // 3), expected)
+    assert not term_covariance(rows, np.ones(2), np.zeros(2, dtype=np.int64)).any()
+
+
 EVEN = Sampling(np.full(8, 1 / 8), 8)
 
 

@@ -42,6 +42,8 @@ def test_the_area_is_the_wider_of_two_at_each_end() -> None:
     assert area_interval(0.9, 0.0, (10, 20), T29) == pytest.approx((0.687668, 0.970492), abs=1e-6)
     assert area_interval(1.0, 0.0, (10, 20), T29) == pytest.approx((0.836520, 1.0), abs=1e-6)
     assert area_interval(0.0, 0.0, (10, 20), T29) == pytest.approx((0.0, 1 - 0.836520), abs=1e-6)
+    end = 1 / (1 + np.exp(T29 * 0.2 / 0.25))  # on the logit scale, where a large error makes that the wider one
+    assert area_interval(0.5, 0.2, (10, 20), T29) == pytest.approx((end, 1 - end))
     wide = area_interval(0.9, 0.06, (10, 20), T29, design=4.0)
     assert wide[0] < 0.687668
     assert wide[1] > 0.972367

@@ -45,6 +45,24 @@ def test_other_rows_are_refused(changed: dict[str, Any], n: int) -> None:
         SCORED.predict(X.iloc[[1, 3]].assign(**{"b": ["v", "u"]} | changed))
 
 
+def collision() -> float:
+    """Return the number x whose row (missing, x) has the key of (1, missing): pandas mixes the bits invertibly."""
+    one, missing = pd.util.hash_array(np.array([1.0, NAN])).tolist()
+    x = ((0x345678 ^ one) * 1000003 ^ (0x345678 ^ missing) * 1000003 ^ missing) % 2**64
+    for shift, factor in ((31, 0x94D049BB133111EB), (27, 0xBF58476D1CE4E5B9)):
+        x = (x ^ x >> shift ^ x >> 2 * shift) * pow(factor, -1, 2**64) % 2**64
+    return float(np.array([x ^ x >> 30 ^ x >> 60], dtype=np.uint64).view(float)[0])
+
+
+def test_another_row_of_the_same_key_is_refused() -> None:
+    rows = [pd.DataFrame({"a": [a], "b": [b]}) for a, b in ((1.0, NAN), (NAN, collision()))]
+    first, second = (pd.util.hash_pandas_object(row, index=False)[0] for row in rows)
+    assert first == second
+    for given, asked in (rows, rows[::-1]):
+        with pytest.raises(UnsupportedError, match="; 1 of 1 rows are others"):
+            scored_rows(given, VALUES[:1]).predict(asked)
+
+
 def test_more_rows_than_given_are_looked_up() -> None:
     unique = scored_rows(X.iloc[[0, 1, 3]], VALUES[[0, 1, 3]])
     np.testing.assert_array_equal(unique.predict(X.iloc[[0, 1, 3, 1]]).mean(), VALUES[[0, 1, 3, 1], 0])

@@ -132,6 +132,18 @@ def test_the_longest_series_decides_within_bounds_and_says_so() -> None:
     assert "to leave 20 blocks, so intervals may be too narrow" in redder.rule
 
 
+@pytest.mark.parametrize(("rho", "alone"), [(0.0, "; losses and uncertainties alone ask for 8"), (0.98, "")])
+def test_what_losses_alone_ask_for_is_said_where_a_feature_lengthens_the_blocks(rho: float, alone: str) -> None:
+    """Blocks of 400 rows have at most 20, which the second losses ask for without the wave."""
+    rng, n = np.random.default_rng(1), 400
+    X = np.column_stack([rng.normal(size=n), np.arange(n), np.sin(np.arange(n) / 60)])
+    y = X[:, 0] + ar(rho, n, rng)
+    blocks = uq.explain(lambda X: Normal(X[:, 0], np.ones(len(X))), X, y, time="x1").blocks
+    assert blocks is not None
+    assert blocks.length == 20
+    assert blocks.rule.partition("; cut from")[0] == f"by the autocorrelation of feature x2{alone}"
+
+
 def test_a_given_size_stays() -> None:
     blocks = persistent(0.9, block_size=5).blocks
     assert blocks is not None

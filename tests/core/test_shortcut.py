@@ -156,6 +156,14 @@ def test_one_that_differs_is_left_for_all_tables_and_the_next_takes_over(compari
     assert elsewhere.chosen(change, ["nll"], lambda name, changes: Comparison(9, 0.0)) == "second"
 
 
+def test_one_that_differs_by_the_tolerance_is_used() -> None:
+    chooser, served = shortcuts(Path("p", 1))
+    for name, difference, chosen in (("nll", TOLERANCE, "p"), ("entropy", np.nextafter(TOLERANCE, 1), "")):
+        found = Comparison(9, float(difference))
+        assert chooser.chosen([ALONE], [name], lambda name, changes, of=found: of) == chosen  # type: ignore[misc]
+    assert "more than 1e-09" in served["p"].dropped
+
+
 def test_what_is_reported() -> None:
     assert str(FastPathStats("walks")) == "not used"
     assert str(FastPathStats("walks", rows=7, compared=4)) == (

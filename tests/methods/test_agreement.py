@@ -238,6 +238,10 @@ def test_a_measure_that_lacks_features_leaves_the_ranking_to_one_that_has_them()
     main, _, _ = agree({"pfi": [both]})
     assert set(main.estimates["measure"]) == {"brier"}
     assert [gap.reason for gap in main.omissions] == ["it has no value for 2 features, and brier ranks more of them"]
+    strange = replace(nll, estimates=both.estimates.replace({"feature": {"a": "e", "b": "f"}}).iloc[:2])
+    strange = replace(strange, estimates=pd.concat([strange.estimates, brier.estimates], ignore_index=True))
+    main, _, _ = agree({"pfi": [strange]})
+    assert [(gap.measure, gap.feature) for gap in main.omissions] == [("nll", feature) for feature in FEATURES]
 
 
 def test_infinite_rows_of_an_omitted_measure_do_no_harm() -> None:

@@ -356,6 +356,10 @@ def test_ordered_classes_are_scored_by_how_far_predictions_are_off() -> None:
     assert table.loc["off_by_one", "estimate"] == pytest.approx((off == 1).mean())
     assert table.loc["off_by_more", "estimate"] == pytest.approx((off == 2).mean())
     assert found["calibration.decisions"].meta["classes"] == ["low", "medium", "high"]
+    wrong = given(Categorical(np.tile([0.999, 0.001, 0.0], (8, 1)), classes=names), np.resize(["low", "high"], 8))
+    score = explain(wrong, order=("low", "medium", "high"))["calibration"].estimates.set_index("item").loc["rps"]
+    assert score["estimate"] == pytest.approx(0.999**2 + 0.001**2)
+    assert score["upper"] == 2.0  # of three classes at most
     counts = np.array(found["calibration.decisions"].meta["counts"])
     assert counts[0, 2] + counts[2, 0] == (off == 2).sum() > 0
     own = items(given(ordinal, place[y]))  # classes that are numbers in increasing order need no declaration

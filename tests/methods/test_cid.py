@@ -162,6 +162,15 @@ def test_refitting_scores_models_on_rows_they_have_not_seen() -> None:
         run(linear_subject(100), refit=True)
 
 
+@pytest.mark.parametrize(("n", "held"), [(100, 20), (101, 21)])
+def test_what_refitting_will_cost(n: int, held: int) -> None:
+    """Of each split a fifth of the rows, as they are and with 5 shuffles of each feature."""
+    given = linear_subject(n)
+    engine, each = Engine(given, measures()), held * (1 + 5 * len(given.features))
+    assert CoveredInformation(refit=True, n_sets=12).cost(given, engine) == 12 * each
+    assert CoveredInformation().cost(given, engine) == 0
+
+
 def test_importance_of_refitted_models_is_that_of_a_linear_model() -> None:
     """Shuffling x moves the mean by b(x - x'), so the squared error rises by 2 b² var x."""
     rng = np.random.default_rng(0)

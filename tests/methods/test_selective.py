@@ -240,6 +240,8 @@ class TestLimits:
         assert [np.isfinite(p["band_lower"]) for p in points] == [p["x"] >= 0.5 for p in points]
         for p in points[-11:]:
             assert p["band_lower"] < p["lower"] < p["estimate"] < p["upper"] < p["band_upper"]
+        half = np.stack([given.curve.risk_influence(k / 20) for k in range(10, 21)])
+        assert given.band(RNG(3), 99) == band_quantile(half, given.sampling, 0.95, RNG(3), 99)
         last = points[-1]
         assert (last["saved"], last["captured"], "saved_lower" in last) == (0.0, 0.0, False)
 

@@ -491,3 +491,26 @@ def test_above_all_coalitions_the_prediction_of_a_forest_is_exact_by_shap() -> N
         orders.notes
     )
     assert set(orders.estimates["covers"]) == {"exact", "Monte Carlo (permutations)"}
+
+
+@pytest.mark.parametrize(
+    ("d", "options", "allowed"),
+    [
+        (1, {}, False),
+        (2, {"max_exact": 2}, True),
+        (3, {"max_exact": 2}, False),
+        (2, {"rows": (0,), "n_rows": 0}, False),
+        (2, {"rows": (0,), "n_rows": 1}, True),
+    ],
+)
+def test_interactions_need_two_features_to_max_exact_and_sampled_rows(
+    d: int, options: dict[str, Any], allowed: bool
+) -> None:
+    given = subject(straight, n=6, d=d)
+    options |= {"measures": ("prediction",), "interactions": True}
+    if allowed:
+        assert len(explain(given, **options)) == 3
+        return
+    words = rf"2 to max_exact = {options.get('max_exact', 10)} features .* got {d} features and n_rows="
+    with pytest.raises(InputError, match=words):
+        explain(given, **options)

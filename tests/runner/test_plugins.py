@@ -5,6 +5,7 @@ import sys
 import pytest
 
 import uq_report as uq
+from uq_report.core.model import adapter
 from uq_report.core.support.errors import PluginError
 from uq_report.runner import plugins
 from uq_report.testing import linear_subject
@@ -23,6 +24,10 @@ def test_built_ins_come_through_the_same_door() -> None:
     assert {"pfi", "pdp", "redundancy", "calibration", "dalex", "shap"} <= set(found[GROUP])
     assert {"csv", "parquet", "skops", "factory"} <= set(found["uq_report.loaders"])
     assert all(names == sorted(names) for names in found.values())
+
+
+def test_adapters_are_of_the_contract_that_plugins_are_asked_for() -> None:
+    assert adapter.Adapter.api_version == plugins.API_VERSION == 1
 
 
 def test_finding_imports_nothing(packages: Packages) -> None:

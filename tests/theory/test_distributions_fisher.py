@@ -4,6 +4,7 @@ KL(q_a, q_b) = (b - a)' I(a) (b - a) / 2 + O(|b - a|^3), so central second diffe
 """
 
 from collections.abc import Callable
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -120,6 +121,15 @@ def test_the_information_of_df_far_out(df: float) -> None:
     """7/2 v^-4 (1 - 26/7 v^-1 + ...): the direct form loses all digits by v = 1e5."""
     found = StudentT([df], [0.0], 1.0).fisher_information()[0, 2, 2]
     assert found * df**4 == pytest.approx(7 / 2 - 13 / df + 79 / 2 / df**2 - 119 / df**3, rel=1e-6)
+
+
+@pytest.mark.parametrize("df", [200, 250, 1000])
+def test_the_information_of_neighbouring_df_adds_up(df: int) -> None:
+    """As psi'(v/2) - psi'(v/2 + 1) = 4 / v² is a fraction, so is I_vv(v) + I_vv(v + 1)."""
+    v = Fraction(df)
+    exact = 1 / v**2 - sum((w + 5) / (2 * w * (w + 1) * (w + 3)) for w in (v, v + 1))
+    found = StudentT([df, df + 1.0], np.zeros(2), 1.0).fisher_information()[:, 2, 2].sum()
+    assert found / float(exact) == pytest.approx(1, rel=1e-9)
 
 
 def test_student_t_scores_have_the_information_as_covariance() -> None:
