@@ -6,7 +6,7 @@
 which the test of any feature, Holm-adjusted, and of all together rejects at 5%. *Honest*: fitted models of the right
 family, the share of audits in which any feature is said to over-claim. *Faults*: a column that leaks in training only,
 over-fitting and over-confidence, n = 600. *Cost*: the processor time of a pass with claims against one without.
-Shares come with exact binomial 95% intervals.
+Shares come with exact binomial 95% CIs.
 """
 
 from __future__ import annotations

@@ -352,7 +352,7 @@ def line(null: Null, sets: int) -> dict[str, Any]:
         "sets": sets,
         "alarms": count,
         "rate": f"{count / sets:.1%}",
-        "95% interval": f"{low:.1%} to {high:.1%}",
+        "95% CI": f"{low:.1%} to {high:.1%}",
         f"reaches {ALLOWED:.0%} or less": "yes" if low <= ALLOWED else "NO",
     }
 

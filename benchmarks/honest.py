@@ -4,7 +4,7 @@
     python benchmarks/honest.py --explainers support segments --checks UQ121 UQ122 --write uq_report/checks/rates.json
 
 Every model is of the family that its data come from, or nearly, and fitted as people fit it. Rates are shares of
-audits, with exact binomial 95% intervals; the rate of a rule is the worst over the designs. `--write` keeps the worst
+audits, with exact binomial 95% CIs; the rate of a rule is the worst over the designs. `--write` keeps the worst
 rates in the file that reports print (``uq_report/checks/rates.json``); a code that no audit judged keeps its rate. Only
 explainers run that checks above an observation read. For a new rule, `--explainers` runs those that it reads and no
 other, and `--checks` puts its rate beside the rates that the file has. `--seed` is the number of the first data set.
@@ -716,7 +716,7 @@ def measured(
 
 
 def exact(count: int, n: int) -> tuple[float, float]:
-    """Return the Clopper–Pearson 95% interval of a share."""
+    """Return the Clopper–Pearson 95% CI of a share."""
     low = beta.ppf(0.025, count, n - count + 1) if count else 0.0
     return float(low), float(beta.ppf(0.975, count + 1, n - count)) if count < n else 1.0
 

@@ -1,4 +1,4 @@
-"""Coverage of the 95% interval of permutation importance over new test rows.
+"""Coverage of the 95% CI of permutation importance over new test rows.
 
     python benchmarks/pfi_coverage.py [--reps 500] [--rows 200]
 

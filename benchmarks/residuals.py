@@ -7,7 +7,7 @@ deviation that grows with the first feature from 0.4 to 2.5 (heteroscedastic), o
 and even (heavy tails). A ridge is fitted to 200 rows; residuals are those of --rows further rows, and coverage is that
 of 2000 fresh ones. Split-conformal intervals of m residuals between two of them cover 1 - a to 1 - a + 2 / (m + 1) on
 average over repetitions (Vovk et al. 2017; each end is rounded outwards by less than 1 / (m + 1)), whatever the noise.
-"Worst tenth" is the coverage of the 90% interval in that tenth of the first feature where it is lowest.
+"Worst tenth" is the coverage of the 90% prediction interval in that tenth of the first feature where it is lowest.
 """
 
 from __future__ import annotations

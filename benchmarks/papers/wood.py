@@ -324,7 +324,7 @@ def copies(seed: int, settings: Settings) -> Repetition:
             "wood-3-package",
             "The three data sets as the package draws them",
             "Likelihood- and Entropy-PFI stand side by side for each data set.",
-            "Dots carry 95% intervals over new test samples, which the source does not give. The two copies of an informative "
+            "Dots carry 95% CIs over new test samples, which the source does not give. The two copies of an informative "
             "feature are told apart from all other features by entropy, and not by likelihood.",
             views.plot,
         ),
