@@ -108,6 +108,7 @@ def test_uq801_needs_the_interval_beyond_a_share_of_the_spread(value: float, rea
     side = "low" if value > 0 else "high"
     assert f"predictions are too {side} for sex = f (80 observations) by {abs(100 * value):.0f}" in finding.statement
     assert "its predictions differ by 10.0 points" in finding.statement
+    assert f"its outcomes differ by {'−' if value < 0 else ''}{abs(value + 0.1):.3f} " in finding.statement
 
 
 def test_uq801_stays_silent_or_undetermined() -> None:

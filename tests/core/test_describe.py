@@ -47,7 +47,8 @@ def test_every_feature_is_described_in_json_values() -> None:
     assert (facts["n2"]["duplicate_of"], facts["n"]["duplicate_of"]) == ("n", None)
     assert facts["i"]["max"] == "∞"
     assert told["groups"] == {"g": ["n", "s"]}
-    assert told["y_summary"]["mean"] == 0.5
+    assert told["y_summary"].pop("std") == pytest.approx(3**-0.5)
+    assert told["y_summary"] == {"mean": 0.5, "min": 0.0, "quartiles": [0.0, 0.5, 1.0], "max": 1.0}
 
 
 @pytest.mark.parametrize(("train", "more"), [(None, ""), ((frame().iloc[:3], None), ", 3 training observations")])
@@ -56,6 +57,11 @@ def test_a_subject_is_told_in_counts(train: Any, more: str) -> None:
     assert repr(made).partition("adapter ")[2] == (
         f"{KnownTruth.name}, 4 observations, 6 features, no outcomes{more}, 1 group of features"
     )
+
+
+def test_equal_cells_of_other_types_have_another_digest() -> None:
+    one, other = (pd.DataFrame({"a": pd.Series(["a", None, 1, last], dtype=object)}) for last in (1, True))
+    assert table_sha256(one) != table_sha256(other)
 
 
 def test_tasks_are_told_apart() -> None:

@@ -394,10 +394,10 @@ def test_the_smooth_statistic_is_the_score_of_four_legendre_polynomials() -> Non
 
 
 def test_features_are_named_only_where_segments_gain_more_than_the_shape() -> None:
-    """A standard deviation that is too small everywhere is no matter of segments."""
+    """A standard deviation that is too small everywhere is no matter of segments, nor what the interval leaves open."""
     rng = np.random.default_rng(12)
     x, y = rng.normal(size=(2, 600))
-    for scale, named in ((np.full(600, 1.6), ()), (np.exp(0.8 * x), ("x",))):
+    for scale, named in ((np.full(600, 1.6), ()), (np.exp(0.2 * x), ()), (np.exp(0.25 * x), ("x",))):
         q = Normal(np.zeros(600), 1.0)
         place = replace(setting(equal(600), n_splits=5), columns=lambda: [NumericColumn("x", x, ordered=True)])
         pit = q.cdf(scale * y)

@@ -7,11 +7,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
+from sklearn.linear_model import BayesianRidge
 
 from uq_report import testing
 from uq_report.core.engine.fast_path_evaluator import Engine
 from uq_report.core.model.results import Diagnostic
 from uq_report.core.model.sampling import Sampling
+from uq_report.core.model.subject import make_subject
 from uq_report.core.predictive import DecisionRule
 from uq_report.core.statistics.score_intervals import normal_quantile, paired_share_interval, wilson
 from uq_report.distributions import Categorical
@@ -24,6 +26,7 @@ from uq_report.evidence.comparisons import (
     TRAINING_GAP,
     Comparisons,
 )
+from uq_report.inputs.adapters.regressor_std import RegressorStdAdapter
 from uq_report.methods.calibration.comparisons import (
     ClassOutcomes,
     Training,
@@ -137,6 +140,16 @@ def test_the_training_score_is_a_fixed_number() -> None:
     assert line["estimate"] == pytest.approx(here.mean() - there)
     assert gaps == []
     assert rows["train_rows"] == rows["train_of"] == len(subject.train[0])  # type: ignore[index]
+
+
+@pytest.mark.parametrize(("n", "n_train", "used"), [(40, 900, 900), (40, 1100, 1000), (1050, 1100, 1050)])
+def test_of_many_training_rows_a_thousand_or_as_many_as_tested_are_predicted(n: int, n_train: int, used: int) -> None:
+    X = np.random.default_rng(0).normal(size=(n_train, 1))
+    model = BayesianRidge().fit(X, X[:, 0])
+    subject = make_subject(model, RegressorStdAdapter(), X[:n], X[:n, 0], train=(X, X[:, 0]))
+    found = Training.of_subject(Engine(subject, MEASURES).bound("calibration"))
+    assert found.engine is not None
+    assert (found.engine.subject.n, found.of) == (used, n_train)
 
 
 def test_without_training_rows_there_is_no_training_score() -> None:
