@@ -146,7 +146,8 @@ def test_all_mistakes_of_keys_options_and_columns_are_told_in_one_error(folder: 
         ("[model]\nsource = 'm.skops'", "audit.toml: data must be given; it is missing."),
         ("[model\n", "audit.toml must be TOML in UTF-8; got something else: "),
         (f"run.seed = {'9' * 5000}", "audit.toml must be TOML in UTF-8; got something else: Exceeds the limit"),
-        (f"[{'.'.join('a' * 5000)}]\nb = 1", "audit.toml must have at most 20 tables in each other; got more."),
+        (f"[{'.'.join('a' * 900)}]\nb = 1", "audit.toml must have at most 20 tables in each other; got more."),
+        (f"[{'.'.join('a' * 5000)}]\nb = 1", "audit.toml must "),  # which of two, Python's version says
         ("[data]\nsource='t.csv'\npredictions={mean='m'}\n[model]\nsource='m.skops'", "Keep one of them."),
         ("data.source = ['mysql://me:s3cr3t@h']", "audit.toml: data.source must be a valid string; got ['mysql:***."),
         ("data = 3\n[model]\nsource='m.skops'", "audit.toml: data must be a valid dictionary or instance of DataPart"),

@@ -455,4 +455,4 @@ def test_the_figure_has_curve_band_and_references() -> None:
     sd = np.exp(RNG(3).normal(size=60))
     bare = draw(explain(given(Intervals([0.9], -sd, sd, np.zeros(60)), RNG(5).normal(size=60)))["selective.curve"])
     assert len(bare.axes[0].lines) == 4  # nothing is implied
-    assert bare.axes[0].get_ylabel() == "mean absolute error"
+    assert bare.axes[0].get_ylabel() == "mean absolute error\n(units of the outcome)"

@@ -16,12 +16,13 @@ from uq_report.document.text import unmarked
 from uq_report.evidence import ids
 from uq_report.evidence.finding import Finding, Outcome, RuleRecord
 from uq_report.evidence.importance import ALL_FEATURES, CLAIMED, DELIVERED, DIFFERENCE
+from uq_report.evidence.outcomes import CalibrationView
 from uq_report.evidence.run import NotRun, Run
 from uq_report.evidence.segments import OFF_SUPPORT
 from uq_report.reading.run_reader import RunReader
 from uq_report.reading.tables import CAUTION
 from uq_report.report.sections.outcomes import sure
-from uq_report.report.sections.uncertainty import gate_words, parts_words
+from uq_report.report.sections.uncertainty import gain_words, gate_words, parts_words
 
 from . import people_results
 from .cases import Case, diagnostic, estimates
@@ -163,12 +164,14 @@ def test_a_gate_that_is_open_for_another_reason_than_the_gap_names_the_finding()
     (0.05, "in no single direction"),
 ])  # fmt: skip
 def test_a_gate_that_fails_says_which_way_as_far_as_the_interval_tells(at: float, words: str) -> None:
-    lines = [("confidence_gap", at, 0.1), ("recalibration_gain", 0.1, 0.11)]
-    text = gate_words(RunReader(run_of([scored(*lines)], ended("fails"))))
-    assert words in text
-    assert "Recalibration" not in text
-    saved = gate_words(RunReader(run_of([scored(lines[0], ("recalibration_gain", 0.1, 0.09))], ended("fails"))))
-    assert "Recalibration gains 0.10 nats" in saved
+    assert words in gate_words(RunReader(run_of([scored(("confidence_gap", at, 0.1))], ended("fails"))))
+
+
+def test_a_gain_of_recalibration_is_stated_once_its_interval_is_above_0() -> None:
+    for width, words in ((0.11, ""), (0.09, "Recalibration gains 0.10 nats (0.01 to 0.19).")):
+        view = CalibrationView.find(run_of([scored(("recalibration_gain", 0.1, width))], ended("fails")))
+        assert view is not None
+        assert gain_words(view) == words
 
 
 def test_a_gate_that_passes_claims_no_more_than_its_limit() -> None:
@@ -291,7 +294,7 @@ def test_groups_stand_with_predictions_outcomes_and_how_far_they_are_apart() -> 
     text = told(section)
     assert "Predictions for sex = female are 7" in text
     assert "below those for the other groups; outcomes are 7" in text
-    assert "; purpose offsets 4.0 points (3.0 to 5.0)." in text
+    assert "; 4.0 points (3.0 to 5.0) are offset by purpose." in text
     assert (
         "The other features predict sex (skill 0.60, 0.50 to 0.70); the closest proxy is purpose (association 0.700)."
         in text

@@ -130,12 +130,13 @@ def heard(alt: str) -> str:
 
 
 def density(table: Table) -> str:
-    """Return how tight a table must be set.
+    """Return how tight a table must be set, and whether it has ``few`` rows, which paper keeps on one page.
 
     ``slim`` ones stay tables on a phone, ``wide`` ones get smaller type and, on paper, a page across.
     """
     count = len(table.columns)
-    return "slim" if count <= 3 else "normal" if count <= 7 else "dense" if count <= 10 else "wide"
+    tight = "slim" if count <= 3 else "normal" if count <= 7 else "dense" if count <= 10 else "wide"
+    return tight if len(table.rows) > 6 else f"{tight} few"
 
 
 def short(text: str, limit: int = 200) -> str:
