@@ -152,7 +152,9 @@ def test_the_answer_has_no_number_only_where_it_stands_first(document: Document)
     [(1, "slim"), (3, "slim"), (4, "normal"), (7, "normal"), (8, "dense"), (10, "dense"), (11, "wide")],
 )
 def test_density_follows_from_the_number_of_columns(columns: int, how: str) -> None:
-    assert density(Table(id="t", caption="c", columns=(Column("a"),) * columns, rows=())) == how
+    rows = (("x",) * columns,) * 7
+    assert density(Table(id="t", caption="c", columns=(Column("a"),) * columns, rows=rows)) == how
+    assert density(Table(id="t", caption="c", columns=(Column("a"),) * columns, rows=rows[:6])) == f"{how} few"
 
 
 def test_only_a_table_with_more_rows_than_shown_is_capped() -> None:

@@ -45,13 +45,21 @@ WORDS = {  # items and measures that results name by a key
     DELIVERED: "realised",
     SHUFFLED: "after permutation",
     "confidence_gap": "calibration gap",
+    "brier": "Brier score",
     "copied_column": "copy of a column",
     "duplicate_rows": "duplicate observations",
+    "log_score": "logarithmic score",
     "missing_train": "missing, training sample",
     "overlap": "observations that occur in training",
     "overlap_other_y": "observations that occur in training with another outcome",
+    "roc_auc": "AUC",
+    "rps": "ranked probability score",
+    "sharpness_sd": "sharpness, standard deviation",
+    "sharpness_width_90": "sharpness, width of 90% prediction intervals",
+    "smooth_statistic": "smooth test",
     "sparse": "mostly one value",
 }
+_SPELLED = {"auc": "AUC", "auroc": "AUROC", "brier": "Brier", "crps": "CRPS", "pit": "PIT", "r2": "R²", "rps": "RPS"}
 # columns for programs, and what the caption has: they stand in the evidence alone
 HIDDEN = frozenset({
     col.CONFIDENCE, col.COVERS, col.MARGIN, col.SHUFFLING_ERROR, col.UNPERMUTED, "apart", "difference_std_error",
@@ -119,12 +127,26 @@ def plain_table(
             cells.append([value_words(*row) if pd.notna(row[0]) else None for row in limits])
         elif c == col.MEASURE:
             cells.append([WORDS.get(m) or e.words(str(m), result).title for m in frame[c]])
+        elif c == col.ITEM and (col.FEATURE not in frame or _is_blank(frame[col.FEATURE])):
+            cells.append([key_words(str(value)) for value in frame[c]])
         elif c in FIRST or kind != "text":
             cells.append([WORDS.get(value, value) for value in frame[c]])
         else:
             cells.append([plain(value) if isinstance(value, str) and is_number(value) else value for value in frame[c]])
     rows = zip(*cells, strict=True)
     return make_table(key, caption, columns, rows, evidence=result.id, note=notes_of(result) if noted else "")
+
+
+def key_words(key: str) -> str:
+    """Return a key of a measure or a score in words; what is no key stays as it is.
+
+    Examples
+    --------
+    >>> key_words("crps_skill"), key_words("roc_auc"), key_words("age above 42")
+    ('CRPS skill', 'AUC', 'age above 42')
+    """
+    parts = key.split("_") if key.isidentifier() and key.islower() else (key,)
+    return WORDS.get(key) or " ".join(_SPELLED.get(part, part) for part in parts)
 
 
 def _ends(frame: pd.DataFrame, column: str) -> tuple[str, str] | None:

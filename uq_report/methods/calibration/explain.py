@@ -365,9 +365,8 @@ class Calibration(BuiltInExplainer):
         return [result, *parts.results, *covered, compared, *drawn]
 
     def _test_notes(self, sampling: Sampling) -> tuple[str, ...]:
-        note = (
-            f"Tests: {self.n_draws} outcomes drawn from the model's own distributions; p_adjusted is Holm's over all."
-        )
+        drawn = f"Tests: {self.n_draws} outcomes drawn from the model's own distributions"
+        note = f"{drawn}; adjusted p-values are Holm's over all."
         if sampling.codes is None:
             return (note,)
         return (

@@ -25,7 +25,7 @@ from ...evidence.outcomes import (
 from ...evidence.segments import OFF_SUPPORT, SegmentsView
 from ...reading.run_reader import GATE, RunReader
 from ...reading.sentences import estimate_words, share
-from ...reading.tables import CAUTION
+from ...reading.tables import CAUTION, key_words
 
 ENTROPIES, VARIANCES = ("epistemic", "aleatoric"), ("epistemic_variance", "aleatoric_variance")
 DIAGRAMS: tuple[type[Bins], ...] = (Reliability, Coverage, Pit)
@@ -248,11 +248,4 @@ def score_name(e: RunReader, item: str) -> str:
     """Return the name of a score inside a sentence: the log score is the log loss of classes, else the likelihood."""
     if item in (LOG_SCORE, "nll"):
         return e.log_score
-    names = {
-        "crps": "CRPS",
-        "brier": "Brier score",
-        "rps": "ranked probability score",
-        "roc_auc": "AUC",
-        CONFIDENCE_GAP: "calibration gap",
-    }
-    return names.get(item, item.replace("_", " "))
+    return key_words(item)
