@@ -50,15 +50,16 @@ def parted(nodes, bits, node, codes, rows, spare, first, last):  # type: ignore[
     low, listed = nodes[node, LOW], nodes[node, LISTED] >= 0
     width = np.uint32(nodes[node, HIGH] - low)
     begin, size, left = np.uint64(first), np.uint64(last - first), np.uint64(0)
-    for place in range(size):  # compiled code looks at the sign of every index that can have one
+    for index in range(size):
+        place = np.uint64(index)  # compiled code looks at the sign of every index that can have one
         row = rows[begin + place]
         code = codes[np.uint32(row)]
         goes = np.uint64(goes_left(nodes, bits, node, code) if listed else np.uint32(code - low) < width)
         rows[begin + left] = row
         spare[place - left] = row
         left += goes
-    for place in range(size - left):
-        rows[begin + left + place] = spare[place]
+    for index in range(size - left):
+        rows[begin + left + np.uint64(index)] = spare[index]
     return first + np.int64(left)
 
 
