@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from importlib.util import find_spec
 from typing import NamedTuple
 
 import numpy as np
@@ -200,6 +201,9 @@ def trees(X: FloatArray, Y: FloatArray, new: FloatArray, stream: np.random.Rando
 
     data, asked = (np.ascontiguousarray(a, dtype=np.float32) for a in (X, new))
     incomplete, total = bool(np.isnan(data).any()), np.zeros((len(new), Y.shape[1]))
+    if incomplete and find_spec("sklearn.frozen") is None:  # before scikit-learn 1.6 these trees read no missing value
+        least = 2 * np.fmin.reduce(data, initial=0) - np.fmax.reduce(data, initial=0) - 1
+        data, asked = (np.where(np.isnan(a), least, a) for a in (data, asked))
     tree = ExtraTreeRegressor(min_samples_leaf=MIN_LEAF, random_state=stream)
     for _ in range(count):
         with config_context(skip_parameter_validation=True):
