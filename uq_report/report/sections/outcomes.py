@@ -20,6 +20,7 @@ from ...evidence.segments import ALL_ROWS, LEVEL, SegmentFeatures, SegmentLine, 
 from ...evidence.view import View, by_feature, largest_first
 from ...reading.run_reader import RunReader
 from ...reading.sentences import amount, estimate_words, is_share, mark, share, unreliable_words
+from ...reading.tables import key_words
 from .comparison import benchmarked
 from .comparisons import (
     benefit_curve_words,
@@ -31,7 +32,7 @@ from .comparisons import (
     roc_words,
 )
 from .groups import affected
-from .uncertainty import calibrated, item_words, score_name
+from .uncertainty import calibrated, score_name
 from .usefulness import useful
 
 COUNTED = 6  # classes up to which the table counts every pair
@@ -90,7 +91,7 @@ def _scores(e: RunReader, view: CalibrationView) -> Table:
 
 def _score(e: RunReader, line: ScoreLine) -> str:
     """Return the name of a score, with the unit that a cell leaves out."""
-    own = f"{score_name(e, LOG_SCORE)} (lower is better)" if line.item == LOG_SCORE else item_words(line)
+    own = f"{score_name(e, LOG_SCORE)} (lower is better)" if line.item == LOG_SCORE else key_words(line.item)
     title = TITLES.get(line.item, own)
     left_out = " " in line.unit and not unit_phrase(line.unit) and not is_share(line.unit) and line.item not in SQUARED
     return f"{title}, {name(line.unit)}" if left_out else title

@@ -9,7 +9,7 @@ from ...core.support.numbers import share_words
 from ...core.support.text import count
 from ...document.blocks import make_figure, make_section, make_table, paragraphs
 from ...document.document import Block, Column, Section, Split, Table
-from ...document.text import clean, joined, name, plain, sentence, spaced, value_words
+from ...document.text import clean, joined, plain, sentence, spaced, value_words
 from ...evidence.importance import Pfi
 from ...evidence.outcomes import (
     CONFIDENCE_GAP,
@@ -237,11 +237,6 @@ def _beyond(e: RunReader) -> str:
         f"For {count(line.n, 'observation')} outside the training domain the epistemic uncertainty is {way} than for "
         f"the others by {value_words(abs(line.difference), lower, upper, line.unit)}."
     )
-
-
-def item_words(line: ScoreLine) -> str:
-    """Return the item of a score in words."""
-    return name(line.item).replace("_", " ").replace("confidence gap", "calibration gap")
 
 
 def score_name(e: RunReader, item: str) -> str:
