@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+import scipy
+from packaging.version import Version
 from sklearn.datasets import load_diabetes
 
 import uq_report as uq
@@ -99,6 +101,8 @@ class TestLinear:
 
 @pytest.mark.parametrize("name", GLMS)
 def test_log_likelihood_of_a_glm_is_the_library_s(name: str) -> None:
+    if name == "tweedie" and Version(scipy.__version__) < Version("1.15"):
+        pytest.skip("statsmodels takes log_wright_bessel of scipy, which is wrong before 1.15")
     family, y = GLMS[name]
     fit = sm.GLM(y, C, family=family).fit()
     q = ADAPTER.predict(fit, X)
