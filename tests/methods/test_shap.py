@@ -250,7 +250,7 @@ def test_clusters_widen_the_interval_of_copied_rows() -> None:
 
 
 def test_importance_is_the_mean_size_with_the_standard_error_of_a_mean() -> None:
-    s = subject()
+    s = subject(n=12)
     attribution, importance = explain(s)
     sizes = table(attribution, "entropy").abs()
     own = importance.estimates.query("measure == 'entropy'").set_index("feature")

@@ -258,6 +258,6 @@ def test_demo_without_dalex(call: Call, place: Path) -> None:
     (place / "bare").mkdir()
     (place / "bare" / "sitecustomize.py").write_text("import sys\nsys.modules['dalex'] = None\n")
     bare = str(place / "bare")
-    done = call("demo", "wind", "--output", "demo", "--as-of", "2026-01-31", PYTHONPATH=bare)
+    done = call("demo", "parcels", "--output", "demo", "--as-of", "2026-01-31", PYTHONPATH=bare)
     assert re.search(r"^Not run: dalex: .*pip install 'uq_report\[dalex\]'", done.stderr, flags=re.MULTILINE)
     assert {"report.html", "report.pdf", "run.json"} <= {file.name for file in (place / "demo").iterdir()}
