@@ -25,6 +25,7 @@ rm -f "$root.log"
 for file in /etc/resolv.conf /etc/pip.conf /etc/ssl/certs/ca-certificates.crt; do
     [ ! -e "$file" ] || cp -L "$file" "$root$file"
 done
+echo "127.0.0.1 localhost" >"$root/etc/hosts"  # as the installer writes it; debootstrap does not
 apt-config dump Acquire >"$root/etc/apt/apt.conf.d/99host"
 mkdir "$root/checkout"
 git archive HEAD | tar -x -C "$root/checkout"
