@@ -24,11 +24,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
-from mutators import THRESHOLDS, Mutant, mutants
+from mutators import THRESHOLDS, Mutant, mutants, stated
 from traced import PARTS, ROOT, Record, record
 
 TESTS = ("checks", "core", "distributions", "methods", "theory", "runner", "report", "document")
 BOUND = 0.9
+RULES = "uq_report/checks/findings.toml"
 SLOWER = 2  # times as long as recorded, and START more, is a time-out
 START = 15
 PATIENCE = 6  # seconds of the clock for one of the processor
@@ -125,14 +126,14 @@ class Judge:
 
 
 def is_threshold(mutant: Mutant) -> bool:
-    """Return whether a mutant changes a number that a module of rules gives outside its functions, or to a rule."""
+    """Return whether a mutant changes a number that a module of rules gives outside its functions."""
     number = re.fullmatch(r"[\d.e-]+", mutant.before) and mutant.names and "api_version" not in mutant.names
-    return bool(number) and f"{THRESHOLDS}=" in (ROOT / mutant.file).read_text(encoding="utf-8")
+    return bool(number) and " = rule(" in (ROOT / mutant.file).read_text(encoding="utf-8")
 
 
 def chosen(part: str, number: int, seed: int, within: str) -> list[Mutant]:
     """Return a random sample of the mutants of a part whose file holds a text; of thresholds all of them."""
-    files = sorted((ROOT / "uq_report" / ("" if part == "thresholds" else part)).rglob("*.py"))
+    files = sorted((ROOT / "uq_report" / ("" if part == THRESHOLDS else part)).rglob("*.py"))
     names = [str(file.relative_to(ROOT)) for file in files]
     of = [
         m
@@ -140,8 +141,8 @@ def chosen(part: str, number: int, seed: int, within: str) -> list[Mutant]:
         if within in name and name.split("/")[1] in PARTS
         for m in mutants(name, (ROOT / name).read_bytes())
     ]
-    if part == "thresholds":
-        return [mutant for mutant in of if is_threshold(mutant)]
+    if part == THRESHOLDS:
+        return [mutant for mutant in of if is_threshold(mutant)] + stated(RULES, (ROOT / RULES).read_bytes())
     return random.Random(f"{part} {seed}").sample(of, min(number, len(of)))
 
 
@@ -172,7 +173,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--per-part", type=int, default=40)
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--parts", nargs="+", default=[*PARTS, "thresholds"])
+    parser.add_argument("--parts", nargs="+", default=[*PARTS, THRESHOLDS])
     parser.add_argument("--within", default="", help="text that the path of a file must hold")
     parser.add_argument("--map", type=Path, default=Path(tempfile.gettempdir()) / "uq_report_mutants")
     asked = parser.parse_args()

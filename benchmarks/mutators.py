@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import copy
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -21,7 +22,8 @@ CALLS = {
     "min": "max", "max": "min", "sum": "mean", "mean": "sum", "any": "all", "all": "any", "minimum": "maximum",
     "maximum": "minimum", "argmin": "argmax", "argmax": "argmin", "floor": "ceil", "ceil": "floor",
 }  # fmt: skip
-THRESHOLDS = "thresholds"  # the argument of a rule that holds its numbers
+THRESHOLDS = "thresholds"  # the key of a rule that holds its numbers
+NUMBER = re.compile(rb"= (-?[\d.e-]+)(?=[ ,}])")
 SHARE = 0.1  # that a number grows by
 UNTOUCHED = {"annotation", "returns", "decorator_list"}
 SILENT = (ast.JoinedStr, ast.Raise, ast.Import, ast.ImportFrom)
@@ -79,6 +81,25 @@ def mutants(file: str, source: bytes) -> list[Mutant]:
     ]
 
 
+def stated(file: str, source: bytes) -> list[Mutant]:
+    r"""Return a mutant of every threshold that a data file of rules states, named by the code of its rule.
+
+    >>> [mutant.after for mutant in stated("a.toml", b"[UQ1]\nthresholds = { some = 0.5, least = 9 }\n")]
+    ['0.55', '10']
+    """
+    found, code, start = [], "", 0
+    for number, line in enumerate(source.splitlines(keepends=True), 1):
+        text = line.decode().strip()
+        code = text.strip("[]") if text.startswith("[") else code
+        for match in NUMBER.finditer(line) if text.startswith(f"{THRESHOLDS} =") else ():
+            before = match[1].decode()
+            (after,) = _constants(ast.Constant(ast.literal_eval(before)), ast.Dict())
+            place = start + match.start(1), start + match.end(1)
+            found.append(Mutant(file, (number, number), *place, before, f"{after.value:g}", (code,), text))  # type: ignore[attr-defined]
+        start += len(line)
+    return found
+
+
 Place = tuple[tuple[int, int], tuple[str, ...], ast.expr, ast.AST]
 
 
@@ -88,8 +109,6 @@ def _expressions(node: ast.AST, within: bool, lines: tuple[int, int], names: tup
         spot, defined = lines, names
         if isinstance(child, ast.stmt):
             spot, defined = _lines(child), () if within else _defined(child)
-        elif isinstance(child, ast.keyword) and child.arg == THRESHOLDS:
-            defined = (*names, THRESHOLDS)
         if isinstance(child, ast.FunctionDef):
             yield from _expressions(child.args, within, spot, (child.name,))
             yield from _expressions(ast.Module(child.body, []), True, spot, ())

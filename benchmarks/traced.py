@@ -67,7 +67,7 @@ class Record:
         )
         files = {node.partition("::")[0] for node in self.seconds if node.startswith("tests")}
         naming = {file for file in files if word.search((ROOT / file).read_text(encoding="utf-8"))}
-        if f"{THRESHOLDS}=" in (ROOT / mutant.file).read_text(encoding="utf-8"):
+        if re.search(rf" = rule\(|^{THRESHOLDS} = ", (ROOT / mutant.file).read_text(encoding="utf-8"), re.MULTILINE):
             naming |= {file for file in files if THRESHOLDS in file}
         return set().union(*of_lines, (node for node in self.seconds if node.partition("::")[0] in naming))
 
@@ -75,6 +75,8 @@ class Record:
 def _following(mutant: Mutant) -> list[str]:
     """Return the names that a statement defines, and those that its module makes of them."""
     names = list(mutant.names)
+    if not mutant.file.endswith(".py"):
+        return names
     for statement in ast.parse((ROOT / mutant.file).read_bytes()).body:
         if isinstance(statement, ast.Assign):
             ids = [
