@@ -18,8 +18,7 @@ from uq_report.methods.pfi.claims import (
     score_of,
     why_no_score,
 )
-from uq_report.methods.shared.changes import ChangedMeasures
-from uq_report.methods.shared.rows import ShuffledRows
+from uq_report.methods.shared.terms import ChangedMeasures, ShuffledRows
 
 
 @pytest.mark.parametrize("weighted", [False, True])

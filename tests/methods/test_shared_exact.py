@@ -22,12 +22,11 @@ from uq_report.core.support.errors import InputError
 from uq_report.distributions import Normal
 from uq_report.methods.shared import association, terms
 from uq_report.methods.shared.association import forecasts, row_groups
-from uq_report.methods.shared.changes import ChangedMeasures, Distinct, as_means, pair_terms
 from uq_report.methods.shared.checks import events, too_few
 from uq_report.methods.shared.choice import _distance
 from uq_report.methods.shared.estimates import estimate, share_of
 from uq_report.methods.shared.grids import are_pairs, features_of, fill, make_grid, stacked, surface_places
-from uq_report.methods.shared.rows import ShuffledRows
+from uq_report.methods.shared.terms import ChangedMeasures, Distinct, ShuffledRows, as_means, pair_terms
 from uq_report.runner import plugins
 from uq_report.testing import KnownTruth, measures
 

@@ -1,4 +1,6 @@
-"""The predictions against simple references: outcome rate, majority class, training sample, treating all or none.
+"""The predictions against simple references, and the curves of decisions and residuals.
+
+References: outcome rate, majority class, training sample, treating all or none.
 
 Facts beside the scores, each with an interval in its range; none of them is a test of the gate.
 """

@@ -26,10 +26,8 @@ from ...evidence.importance import ABOUT_0, UNDETERMINED, CoverCorrectedLine, Pf
 from ...evidence.information import CidCover
 from ...evidence.view import View
 from ..shared.cards import card_of
-from ..shared.changes import ChangedMeasures, as_means
 from ..shared.estimates import estimate as estimate_columns
-from ..shared.rows import ShuffledRows
-from ..shared.terms import ImportanceTerms, feature_terms, infinite_values
+from ..shared.terms import ChangedMeasures, ImportanceTerms, ShuffledRows, as_means, feature_terms, infinite_values
 
 V = TypeVar("V", bound=View)
 Features = frozenset[str]

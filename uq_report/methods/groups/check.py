@@ -19,8 +19,7 @@ from ...evidence.finding import SEVERITIES, Symptom
 from ...evidence.outcomes import DifferenceLine, GroupLine, UseLine
 from ...evidence.run import Run
 from ..shared.checks import about, line_words
-from .contrasts import ERROR_RATES
-from .plan import ALL
+from .contrasts import ALL, ERROR_RATES
 
 MISPREDICTED, MISJUDGED, USED, UNJUDGED, DIFFERING = "UQ801", "UQ802", "UQ803", "UQ804", "UQ805"
 HONEST = (

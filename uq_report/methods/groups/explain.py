@@ -29,8 +29,7 @@ from ..shared.attributes import attributes
 from ..shared.cards import card_of
 from ..shared.estimates import diagnostic, error_of, estimate, row_pieces
 from ..shared.predicted import PredictedNumber, predicted
-from .contrasts import EXACT_UNITS, GroupDifference, difference, row_values
-from .plan import ALL, Plan
+from .contrasts import ALL, EXACT_UNITS, GroupDifference, Plan, difference, row_values
 
 MOST_ROWS = 1000
 SINGLE_ROWS = 10_000

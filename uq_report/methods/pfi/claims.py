@@ -32,12 +32,10 @@ from ...core.support.numbers import OUTCOME_UNIT
 from ...distributions import Categorical, Quantiles
 from ...evidence import ids
 from ...evidence.importance import ALL_FEATURES, CLAIMED, DELIVERED, DIFFERENCE
-from ..shared.changes import ChangedMeasures, pair_terms
 from ..shared.choice import blocks
 from ..shared.estimates import estimate
-from ..shared.rows import ShuffledRows
-from ..shared.terms import exactly_zero, usual_margin
-from .shuffling import FeatureShuffles
+from ..shared.terms import ChangedMeasures, ShuffledRows, exactly_zero, pair_terms, usual_margin
+from .estimator import FeatureShuffles
 
 CONTRAST = np.array([[1.0, -1.0]])  # of what is claimed and what is delivered
 DRAWS = 999

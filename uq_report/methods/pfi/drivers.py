@@ -48,10 +48,8 @@ from ...evidence.importance import (
     WIDER,
 )  # fmt: skip
 from ..shared.association import associations, coded
-from ..shared.changes import ChangedMeasures, pair_terms
 from ..shared.estimates import diagnostic, estimate
-from ..shared.rows import ShuffledRows
-from ..shared.terms import ROUNDING
+from ..shared.terms import ROUNDING, ChangedMeasures, ShuffledRows, pair_terms
 
 ASSOCIATED = 0.6  # features of which every two are associated so strongly are permuted together
 NEGLIGIBLE = 0.1  # share of the average difference between two observations

@@ -21,12 +21,10 @@ from ...evidence.importance import CLAIMED
 from ..shared.cards import card_of
 from ..shared.choice import at_most, refuse_none
 from ..shared.members import DrawnMembers
-from ..shared.rows import ShuffledRows
-from ..shared.terms import ImportanceTerms, usual_margin, with_wholes
+from ..shared.terms import ImportanceTerms, ShuffledRows, usual_margin, with_wholes
 from .claims import Claiming, score_of, why_no_score
 from .drivers import Drivers, associated, counted, followed
-from .estimator import Estimator
-from .shuffling import Shuffler, distinct_values, stops
+from .estimator import Estimator, Shuffler, distinct_values, stops
 from .tables import ShuffleTables, delta_result, importance_result, read_pair, training_result, untrained_result
 
 MIN_ROWS = 3

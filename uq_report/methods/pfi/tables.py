@@ -38,10 +38,8 @@ from ...evidence.importance import (
 )
 from ..shared.estimates import TEST_ROWS, diagnostic, estimate
 from ..shared.members import SHARE, covers, unbiased
-from ..shared.rows import ShuffledRows
-from ..shared.terms import ImportanceTerms, infinite_values
-from .estimator import Estimator
-from .shuffling import FIRST
+from ..shared.terms import ImportanceTerms, ShuffledRows, infinite_values
+from .estimator import FIRST, Estimator
 
 OWN_COLUMNS = (
     *("verdict", "margin", "p_value", "spread_low", "spread_high", "shuffling_error"),

@@ -13,8 +13,7 @@ from ...core.model.results import Omission
 from ...core.model.variants import Variant
 from ...core.support.arrays import BoolArray, FloatArray, IntArray
 from ..shared.terms import ROUNDING
-from .estimator import Local
-from .sample import PD_POINTS, DerivativeSample, Terms
+from .estimator import PD_POINTS, DerivativeSample, Local, Terms
 
 Donors = list[tuple[IntArray, FloatArray]]  # the donor of each row, and f with its value
 

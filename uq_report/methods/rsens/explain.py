@@ -33,8 +33,7 @@ from ..shared.cards import card_of
 from ..shared.estimates import estimate
 from ..shared.grids import features_of, stacked
 from .compare import MOVES, NAMES, comparators
-from .estimator import Local, Pairs, local_values, mean_position, pair_values
-from .sample import DerivativeSample, Terms, make_sample
+from .estimator import DerivativeSample, Local, Pairs, Terms, local_values, make_sample, mean_position, pair_values
 
 FACTS = {
     RSENS: MeasureFacts("R-sens", "Fisher length", "uncertainty"),
