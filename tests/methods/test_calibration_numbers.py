@@ -195,7 +195,7 @@ def test_what_is_missed_is_told_with_its_interval() -> None:
     words = Undercoverage(stated=0.1, excess=0.05, lower=0.02, upper=0.08).words
     assert words.startswith(share_words(0.15, 0.12, 0.18, confidence=0.9))
     assert words.endswith(f"all but {share_words(0.1)}")
-    assert not Undercoverage.of(None).known
+    assert np.isnan(Undercoverage.of(None).excess)
 
 
 def lined(points: list[tuple[float, float, float, float]], id: str, null: Any = None) -> Any:

@@ -11,17 +11,9 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from scipy.special import chdtrc, chdtri
 
+from ...checks import reading
 from ...checks.family import Judge, NotJudgedError, Said, TableCheck, family, needed, require
-from ...checks.reading import (
-    RuleOutcome,
-    SignVerdict,
-    listed,
-    measure_words,
-    method_words,
-    signs,
-    size_within,
-    with_reasons,
-)
+from ...checks.reading import RuleOutcome, SignVerdict, listed, measure_words, method_words
 from ...checks.rule import Rule, limits
 from ...core.model.results import Result, RowValues
 from ...core.statistics.inference import MIN_SHUFFLES
@@ -139,7 +131,7 @@ def _without_benefit(rule: Rule, run: Run) -> RuleOutcome:
     """Judge whether what drives the prediction lowers a loss."""
     rankings, view = _rankings(needed(AgreementView, run)), needed(Pfi, run)
     losses = [name for name, facts in view.result.measures.items() if facts.role == "loss"]
-    tables = {name: signs(view, name, rule.thresholds["level"]) for name in losses}
+    tables = {name: reading.signs(view, name, rule.thresholds["level"]) for name in losses}
     drivers = [ranking for ranking in rankings.values() if ranking.role == "prediction"]
     require(tables, "no loss was computed")
     require(drivers, "no ranking of the prediction has intervals")
@@ -155,8 +147,8 @@ def _without_benefit(rule: Rule, run: Run) -> RuleOutcome:
         [*leading],
         lambda f: {**leading[f], **_benefit(own[f]), "p_other": others[f]},
         lambda f: _useless(f, methods, own[f]),
-        undecided=lambda rest: with_reasons(view, [f for f in rest if f not in lowering], *tables),
-        size=size_within(run, [x for x in view.lines if x.measure in tables and x.feature in leading]),
+        undecided=lambda rest: reading.with_reasons(view, [f for f in rest if f not in lowering], *tables),
+        size=reading.size_within(run, [x for x in view.lines if x.measure in tables and x.feature in leading]),
         passed=words if leading else "No feature is shown to lead in every ranking of the prediction.",
     )
 

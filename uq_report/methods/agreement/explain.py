@@ -12,15 +12,7 @@ import pandas as pd
 
 from ...core.engine.fast_path_evaluator import Engine
 from ...core.explainer import BuiltInExplainer, MethodCard, Prior
-from ...core.model.results import (
-    ESTIMATE_COLUMNS,
-    Diagnostic,
-    Importance,
-    MeasureFacts,
-    Omission,
-    Result,
-    bare_estimates,
-)
+from ...core.model import results as kinds
 from ...core.model.subject import Subject
 from ...core.statistics.ranking import rank_entropy, top_overlap
 from ...core.support import options as opt
@@ -33,7 +25,7 @@ from .rankings import Method, disagreements, methods
 SIGNS = ("signed", "absolute")
 GINI = "gini"
 NOTHING = "no importance was computed that can be ranked"
-PAIR_COLUMNS = [*ESTIMATE_COLUMNS, "item", "first", "second", "n_features", "top_k", "by_chance"]
+PAIR_COLUMNS = [*kinds.ESTIMATE_COLUMNS, "item", "first", "second", "n_features", "top_k", "by_chance"]
 
 PAIR_NOTES = (
     "Kendall's tau-b: 1 for the same order, −1 for the reverse, about 0 for unrelated ones.",
@@ -47,19 +39,19 @@ STABILITY_NOTES = (
 )
 
 
-def _impurity(subject: Subject) -> Importance | None:
+def _impurity(subject: Subject) -> kinds.Importance | None:
     """Return the impurity-based importance that a model of trees has of the subject's features, or None."""
     values = np.asarray(getattr(subject.model, "feature_importances_", ()), dtype=float)
     if values.shape != (len(subject.features),):
         return None
     frame = pd.DataFrame({"measure": GINI, "feature": list(subject.features), "repeat": 0, "value": values})
-    return Importance(
+    return kinds.Importance(
         id=GINI,
         explainer=ids.AGREEMENT,
         title="Impurity-based importance of the model (Gini)",
-        frame=frame[list(Importance.columns)],
-        estimates=bare_estimates(frame),
-        measures={GINI: MeasureFacts("mean decrease of impurity", "", "")},
+        frame=frame[list(kinds.Importance.columns)],
+        estimates=kinds.bare_estimates(frame),
+        measures={GINI: kinds.MeasureFacts("mean decrease of impurity", "", "")},
     )
 
 
@@ -106,19 +98,19 @@ class Agreement(BuiltInExplainer):
     card: ClassVar[MethodCard] = card_of(name)
     after: ClassVar[tuple[str, ...]] = (ids.PFI, "*")
 
-    def explain(self, subject: Subject, engine: Engine, prior: Prior) -> Sequence[Result]:
+    def explain(self, subject: Subject, engine: Engine, prior: Prior) -> Sequence[kinds.Result]:
         """Return ``agreement``, ``agreement.pairs`` and ``agreement.stability`` from the results so far."""
         own = _impurity(subject) if self.gini else None
         prior = prior if own is None else {**prior, GINI: [own]}
         rankings, gaps = methods(prior, engine, self.sign == "absolute", self.n_draws)
         if self.gini and own is None:
-            gaps = (*gaps, Omission("", "", "the model has no impurity-based importance of these features"))
-        gaps = gaps if rankings else (*gaps, Omission("", "", NOTHING))
+            gaps = (*gaps, kinds.Omission("", "", "the model has no impurity-based importance of these features"))
+        gaps = gaps if rankings else (*gaps, kinds.Omission("", "", NOTHING))
         return [self._ranks(rankings, gaps, prior, engine), self._pairs(rankings, engine), self._stability(rankings)]
 
     def _ranks(
-        self, rankings: Sequence[Method], gaps: tuple[Omission, ...], prior: Prior, engine: Engine
-    ) -> Diagnostic:
+        self, rankings: Sequence[Method], gaps: tuple[kinds.Omission, ...], prior: Prior, engine: Engine
+    ) -> kinds.Diagnostic:
         cases, total = disagreements(rankings, prior, engine.confidence)
         facts = [
             {"method": m.id, "measure": m.measure, "role": m.role, "title": m.title, "why_no_interval": m.why}
@@ -153,7 +145,7 @@ class Agreement(BuiltInExplainer):
         notes += [f"{listed} of {total} disagreements are listed: the clearest."] if total > listed else []
         return tuple(notes)
 
-    def _pairs(self, rankings: Sequence[Method], engine: Engine) -> Diagnostic:
+    def _pairs(self, rankings: Sequence[Method], engine: Engine) -> kinds.Diagnostic:
         pairs = []
         for a, b in combinations(rankings, 2):
             engine.check()
@@ -163,25 +155,25 @@ class Agreement(BuiltInExplainer):
         estimates = pd.DataFrame(lines, columns=PAIR_COLUMNS)
         names = [f"{line['item']}: {line['first']} | {line['second']}" for line in lines]
         frame = estimates.assign(item=names, x=estimates["top_k"], value=estimates["estimate"])
-        none = Omission("", "", "fewer than two rankings ran, so there is nothing to compare")
-        return Diagnostic(
+        none = kinds.Omission("", "", "fewer than two rankings ran, so there is nothing to compare")
+        return kinds.Diagnostic(
             id=ids.AGREEMENT_PAIRS,
             explainer=self.name,
             title="Agreement of every two rankings",
-            frame=frame[list(Diagnostic.columns)],
+            frame=frame[list(kinds.Diagnostic.columns)],
             estimates=estimates,
             options=asdict(self),
             notes=PAIR_NOTES,
             omissions=gaps if pairs else (none,),
         )
 
-    def _compare(self, a: Method, b: Method) -> tuple[list[dict[str, Any]], list[Omission]]:
+    def _compare(self, a: Method, b: Method) -> tuple[list[dict[str, Any]], list[kinds.Omission]]:
         """Return the lines of one pair over their common features, or why there are none."""
         common = tuple(name for name in a.features if name in b.features)
         measure = a.measure if a.measure == b.measure else ""
         if len(common) < 2:
             reason = f"{a.label} and {b.label} have {len(common)} features in common, so no order to compare"
-            return [], [Omission(measure, "", reason)]
+            return [], [kinds.Omission(measure, "", reason)]
         x, y = a.among(common), b.among(common)
         k = min(self.top_k, len(common) // 2)
         pair: dict[str, Any] = {"measure": measure, "feature": "", "covers": "none", "n_features": len(common)}
@@ -189,12 +181,12 @@ class Agreement(BuiltInExplainer):
         overlap = pair | {"item": OVERLAP, "estimate": top_overlap(x, y, k), "by_chance": k / len(common)}
         if flat := [method for method, own in ((a, x), (b, y)) if not np.ptp(own)]:
             reason = "one of two rankings gives all features the same rank, so its tau-b with another is undefined"
-            return [overlap], [Omission(method.measure, "", reason) for method in flat]
+            return [overlap], [kinds.Omission(method.measure, "", reason) for method in flat]
         from scipy.stats import kendalltau  # here: heavy, and a list of plugins ranks nothing
 
         return [pair | {"item": KENDALL, "estimate": float(kendalltau(x, y).statistic), "by_chance": 0.0}, overlap], []
 
-    def _stability(self, rankings: Sequence[Method]) -> Diagnostic:
+    def _stability(self, rankings: Sequence[Method]) -> kinds.Diagnostic:
         lines = []
         for method in rankings:
             if method.draws is None:
@@ -202,8 +194,8 @@ class Agreement(BuiltInExplainer):
             entropy, most = rank_entropy(method.draws), float(np.log(len(method.features)))
             for feature, value in (("", float(entropy.mean())), *zip(method.features, entropy.tolist(), strict=True)):
                 lines.append((method.measure, feature, value, *[np.nan] * 4, "none", method.id, most))
-        gaps = [Omission(method.measure, "", method.why) for method in rankings if method.draws is None]
-        omissions = tuple(gaps) if rankings else (Omission("", "", NOTHING),)
+        gaps = [kinds.Omission(method.measure, "", method.why) for method in rankings if method.draws is None]
+        omissions = tuple(gaps) if rankings else (kinds.Omission("", "", NOTHING),)
         facts: dict[str, Any] = {"options": asdict(self), "notes": STABILITY_NOTES, "omissions": omissions}
         title = "Entropy of the ranks over bootstrap samples"
         return diagnostic(ids.AGREEMENT_STABILITY, title, lines, ("item", "largest"), x="largest", **facts)

@@ -28,13 +28,12 @@ from ...evidence.outcomes import ROW_GAIN, SHAPE_GAIN
 from ..shared.association import NumericColumn, coded
 from ..shared.cards import card_of
 from ..shared.checks import LEAST_UNITS
-from ..shared.estimates import estimate
+from ..shared.estimates import diagnostic, estimate
 from ..shared.members import covers, n_drawn
 from ..shared.predicted import varentropy
 from . import scores as scoring
 from . import tables
-from .comparisons import ClassOutcomes, Training, comparisons, training_scores
-from .curves import class_curves, residuals
+from .comparisons import ClassOutcomes, Training, class_curves, comparisons, residuals, training_scores
 from .recalibration import NAMED, class_gain, normal_score, row_gain, shape_gain
 
 _FAR = 3.0  # standard deviations between the events observed and those expected
@@ -344,10 +343,11 @@ class Calibration(BuiltInExplainer):
             drawn = residuals(q, values, self.n_bins, sampling, engine.confidence, rng, numbers)
         elif given is not None:
             drawn, ungraded = class_curves(given, compared.meta["threshold"], self.grades, self.n_draws, engine.rng)
-        result = tables.diagnostic(
+        result = diagnostic(
             self.name,
             "Scores and calibration of the predictive distribution",
-            _estimates(finite, [*parts.tests, *promised], setting, training_scores(training)),
+            _estimates(finite, [*parts.tests, *promised], setting, training_scores(training)).to_dict("records"),
+            COLUMNS[len(ESTIMATE_COLUMNS) :],
             options=asdict(self),
             notes=(*parts.notes, *sampling.notes(), *self._test_notes(sampling)),
             omissions=(*missing, *parts.omissions, *ungraded, *gaps.values()),

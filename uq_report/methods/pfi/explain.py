@@ -174,7 +174,7 @@ class PermutationImportance(BuiltInExplainer):
         main = importance_result(tables)
         results: list[Result | None] = [main, delta_result(tables)]
         if score is not None:
-            claims.add_all(self._shuffling(claims).of_all(claims.own_base, len(claims.compared)))
+            claims.add_all(self._shuffling(claims))
             results.append(claims.result(score, tables.options))
         training = subject.training() if self.train and not self.within_clusters else None
         results += [] if drivers is None else self._drivers(drivers, tables, engine)

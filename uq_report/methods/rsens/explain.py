@@ -12,16 +12,7 @@ import pandas as pd
 
 from ...core.engine.fast_path_evaluator import Engine
 from ...core.explainer import BuiltInExplainer, MethodCard, Prior
-from ...core.model.results import (
-    ESTIMATE_COLUMNS,
-    Diagnostic,
-    Importance,
-    Interaction,
-    MeasureFacts,
-    Omission,
-    Result,
-    RowValues,
-)
+from ...core.model import results as kinds
 from ...core.model.subject import Subject
 from ...core.support import options as opt
 from ...core.support.arrays import FloatArray
@@ -36,15 +27,15 @@ from .compare import MOVES, NAMES, comparators
 from .estimator import DerivativeSample, Local, Pairs, Terms, local_values, make_sample, mean_position, pair_values
 
 FACTS = {
-    RSENS: MeasureFacts("R-sens", "Fisher length", "uncertainty"),
-    RSENS2: MeasureFacts("R-sens₂", "Fisher length", "uncertainty"),
-    "ead": MeasureFacts("expected absolute derivative", "prediction", "prediction"),
-    "aed": MeasureFacts("absolute expected derivative", "prediction", "prediction"),
-    "apc": MeasureFacts("average predictive comparison", "prediction", "prediction"),
-    "var": MeasureFacts("variance of the prediction along the feature", "prediction, squared", "prediction"),
-    "pd": MeasureFacts("spread of the partial dependence", "prediction", "prediction"),
-    "eah": MeasureFacts("expected absolute Hessian", "prediction", "prediction"),
-    "aeh": MeasureFacts("absolute expected Hessian", "prediction", "prediction"),
+    RSENS: kinds.MeasureFacts("R-sens", "Fisher length", "uncertainty"),
+    RSENS2: kinds.MeasureFacts("R-sens₂", "Fisher length", "uncertainty"),
+    "ead": kinds.MeasureFacts("expected absolute derivative", "prediction", "prediction"),
+    "aed": kinds.MeasureFacts("absolute expected derivative", "prediction", "prediction"),
+    "apc": kinds.MeasureFacts("average predictive comparison", "prediction", "prediction"),
+    "var": kinds.MeasureFacts("variance of the prediction along the feature", "prediction, squared", "prediction"),
+    "pd": kinds.MeasureFacts("spread of the partial dependence", "prediction", "prediction"),
+    "eah": kinds.MeasureFacts("expected absolute Hessian", "prediction", "prediction"),
+    "aeh": kinds.MeasureFacts("absolute expected Hessian", "prediction", "prediction"),
 }
 
 
@@ -118,7 +109,7 @@ class RSens(BuiltInExplainer):
             else 0
         )
 
-    def explain(self, subject: Subject, engine: Engine, prior: Prior) -> Sequence[Result]:
+    def explain(self, subject: Subject, engine: Engine, prior: Prior) -> Sequence[kinds.Result]:
         """Return ``rsens``; if asked ``rsens.along``, ``rsens.interaction`` and ``rsens.comparators``."""
         sample = make_sample(subject, engine, features_of(self.name, subject, self.features)[0], self.max_rows)
         if not sample.features:
@@ -127,7 +118,7 @@ class RSens(BuiltInExplainer):
         meta = self._meta(sample, local.method)
         terms: Terms = {(RSENS, feature): values for feature, values in local.values.items()}
         main = self._importance(sample, terms, keep_rows=True)
-        results: list[Result] = [
+        results: list[kinds.Result] = [
             replace(
                 main,
                 id=self.name,
@@ -150,16 +141,18 @@ class RSens(BuiltInExplainer):
         return results
 
     def _importance(
-        self, sample: DerivativeSample, terms: Terms, gaps: Sequence[Omission] = (), *, keep_rows: bool
-    ) -> Importance:
+        self, sample: DerivativeSample, terms: Terms, gaps: Sequence[kinds.Omission] = (), *, keep_rows: bool
+    ) -> kinds.Importance:
         """Return the importance of finite terms, as that of the comparators."""
         units = {f: 1.0 if self.shared_unit else sample.spreads[f] for f in sample.features}
         infinite = {key: count for key, values in terms.items() if (count := int(np.isinf(values).sum()))}
         remedy = "a probability of 0 becomes positive; calibrate or smooth the probabilities"
-        omissions = (Omission(*key, f"infinite for {count} observations: {remedy}") for key, count in infinite.items())
+        omissions = (
+            kinds.Omission(*key, f"infinite for {count} observations: {remedy}") for key, count in infinite.items()
+        )
         finite = {key: values for key, values in terms.items() if key not in infinite}
         estimates, frame = importance_table(sample, finite, units, keep_rows=keep_rows)
-        return Importance(
+        return kinds.Importance(
             id=ids.RSENS_COMPARATORS,
             explainer=self.name,
             title="Sensitivity of the prediction by other methods on the same sample",
@@ -172,11 +165,11 @@ class RSens(BuiltInExplainer):
             measures={name: FACTS[name] for name in NAMES},
         )
 
-    def _pairs(self, pairs: Pairs) -> Interaction:
+    def _pairs(self, pairs: Pairs) -> kinds.Interaction:
         sample, left_out = pairs.sample, {g.feature for g in pairs.omissions}
         estimates, rows = pair_table(pairs, left_out, per_unit=self.shared_unit)
         method = (f"Method: {pairs.method}.",) if pairs.method else ()
-        return Interaction(
+        return kinds.Interaction(
             id=ids.RSENS_INTERACTION,
             explainer=self.name,
             title="Uncertainty-aware interaction (R-sens₂)",
@@ -213,7 +206,7 @@ class RSens(BuiltInExplainer):
         }
 
 
-def _along(sample: DerivativeSample, local: Local, alpha: float) -> Diagnostic:
+def _along(sample: DerivativeSample, local: Local, alpha: float) -> kinds.Diagnostic:
     """Return ``rsens.along``: R-sens of each observation at its value of each numeric feature, and its two parts.
 
     The part of the mean is R-sens with the derivatives of the other parameters set to 0, that of the others the square
@@ -234,19 +227,19 @@ def _along(sample: DerivativeSample, local: Local, alpha: float) -> Diagnostic:
         pd.DataFrame({"measure": RSENS, "feature": feature, "item": item, "x": sample.values(feature), "value": values})
         for (feature, item), values in parts.items()
     ]
-    frame = stacked(tables, Diagnostic.columns).dropna(subset="value")
+    frame = stacked(tables, kinds.Diagnostic.columns).dropna(subset="value")
     why = f"{base.family} has no parameter that is the mean alone" if at is None else local.method
     gap = (
-        (Omission(RSENS, "", f"no parts of the mean and the spread: {why}"),)
+        (kinds.Omission(RSENS, "", f"no parts of the mean and the spread: {why}"),)
         if len(parts) == len(sample.numeric)
         else ()
     )
-    return Diagnostic(
+    return kinds.Diagnostic(
         id=ids.RSENS_ALONG,
         explainer=ids.RSENS,
         title="R-sens along each feature, per unit of the feature",
         frame=frame.sort_values(["feature", "item", "x"], kind="stable", ignore_index=True),
-        estimates=pd.DataFrame(columns=[*ESTIMATE_COLUMNS]),
+        estimates=pd.DataFrame(columns=[*kinds.ESTIMATE_COLUMNS]),
         notes=(f"Method: {local.method}.", "Squares of both parts add to the square of R-sens."),
         omissions=gap,
         measures={RSENS: FACTS[RSENS]},
@@ -267,7 +260,7 @@ def step_meta(sample: DerivativeSample, local: Local) -> dict[str, Any]:
     return {"steps": dict(zip(sample.numeric, rates.steps.tolist(), strict=True)), "relative_error": errors}
 
 
-COLUMNS = (*ESTIMATE_COLUMNS, "raw", "per_spread", "spread", "rank")
+COLUMNS = (*kinds.ESTIMATE_COLUMNS, "raw", "per_spread", "spread", "rank")
 ORDER = (RSENS2, "eah", "aeh")
 UNITLESS = ("var", "pd")  # in units of the prediction, whatever the feature's unit
 
@@ -286,21 +279,23 @@ def importance_table(
     at, rows = np.nonzero(~np.isnan(values)) if keep_rows else (np.arange(len(terms)), np.zeros(len(terms), dtype=int))
     own = values[at, rows] * unit[at] if keep_rows else lines["estimate"]
     repeats = sample.rows[rows] if keep_rows else rows
-    frame = pd.DataFrame(dict(zip(Importance.columns, (measures[at], features[at], repeats, own), strict=True)))
+    frame = pd.DataFrame(dict(zip(kinds.Importance.columns, (measures[at], features[at], repeats, own), strict=True)))
     return _ranked(lines | {"measure": measures, "feature": features}), frame
 
 
-def row_values(sample: DerivativeSample, terms: Terms, units: Mapping[str, float]) -> RowValues | None:
+def row_values(sample: DerivativeSample, terms: Terms, units: Mapping[str, float]) -> kinds.RowValues | None:
     """Return the terms of features known on every row, for measures that all of these have."""
     whole = [f for f in sample.features if sample.has_value(f).all() and any(feature == f for _, feature in terms)]
     measures = [m for m in dict.fromkeys(m for m, _ in terms) if all((m, f) in terms for f in whole)]
     if not whole or not measures:
         return None
     scaled = [[terms[m, f] * (1.0 if m in UNITLESS else units[f]) for f in whole] for m in measures]
-    return RowValues(tuple(measures), tuple(whole), np.array(scaled))
+    return kinds.RowValues(tuple(measures), tuple(whole), np.array(scaled))
 
 
-def pair_table(pairs: Pairs, left_out: Collection[str], *, per_unit: bool) -> tuple[pd.DataFrame, RowValues | None]:
+def pair_table(
+    pairs: Pairs, left_out: Collection[str], *, per_unit: bool
+) -> tuple[pd.DataFrame, kinds.RowValues | None]:
     """Return one row per measure and unordered pair, and the local values of pairs known on every row."""
     sample, names = pairs.sample, pairs.features
     spreads = np.array([sample.spreads[f] for f in names])
@@ -319,7 +314,9 @@ def pair_table(pairs: Pairs, left_out: Collection[str], *, per_unit: bool) -> tu
     estimates = _ranked(lines | keys)
     local = pairs.rsens2[a, b] * unit[:, None]
     complete = bool(kept) and bool(np.isfinite(local).all())
-    return estimates, RowValues((RSENS2,), tuple(_name(names, *ab) for ab in kept), local[None]) if complete else None
+    return estimates, kinds.RowValues(
+        (RSENS2,), tuple(_name(names, *ab) for ab in kept), local[None]
+    ) if complete else None
 
 
 def symmetric(pairs: Pairs, left_out: Collection[str], *, per_unit: bool) -> pd.DataFrame:
@@ -336,7 +333,7 @@ def symmetric(pairs: Pairs, left_out: Collection[str], *, per_unit: bool) -> pd.
     first, second = (np.array([names[i] for i in at], dtype=object) for at in (a, b))
     value = _lines(sample, pairs.rsens2[a, b], unit, unit)["estimate"]
     columns = (np.full(len(kept), RSENS2, dtype=object), first, second, np.zeros(len(kept), dtype=int), value)
-    return pd.DataFrame(dict(zip(Interaction.columns, columns, strict=True)))
+    return pd.DataFrame(dict(zip(kinds.Interaction.columns, columns, strict=True)))
 
 
 def _name(names: Sequence[str], a: int, b: int) -> str:

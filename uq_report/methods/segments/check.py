@@ -17,19 +17,11 @@ from ...core.support import options as opt
 from ...core.support.numbers import number, share_words, value_words
 from ...core.support.text import short
 from ...evidence import ids
+from ...evidence import segments as facts
 from ...evidence.finding import Symptom
 from ...evidence.outcomes import CONFIDENCE_GAP
 from ...evidence.run import Run
-from ...evidence.segments import (
-    ALL_ROWS,
-    EXCESS_LOSS,
-    OFF_SUPPORT,
-    ResidualLine,
-    SegmentFeatures,
-    SegmentLine,
-    SegmentResiduals,
-    SegmentsView,
-)
+from ...evidence.segments import ResidualLine, SegmentFeatures, SegmentLine, SegmentResiduals, SegmentsView
 from ...evidence.view import of_measure
 from ..shared.checks import about, wrong_level
 
@@ -84,7 +76,7 @@ MISPREDICTED = Rule(
 def _oversure(rule: Rule, run: Run) -> RuleOutcome:
     """Judge the loss beyond what the model expects, segment by segment."""
     view = needed(SegmentsView, run)
-    lines = [x for x in view.tested() if x.measure in (CONFIDENCE_GAP, EXCESS_LOSS)]
+    lines = [x for x in view.tested() if x.measure in (CONFIDENCE_GAP, facts.EXCESS_LOSS)]
     require(lines, "no segment has a loss and the loss that the model expects")
     margins = {x.segment: _margin(rule, view, x) for x in lines}
     return family(
@@ -164,7 +156,7 @@ def _closest(line: SegmentLine, run: Run) -> str:
 def _concentrated(rule: Rule, run: Run) -> RuleOutcome:
     """Name, for each measure of uncertainty, the segment of the largest mean that is far enough from the rest."""
     view = needed(SegmentsView, run)
-    lines = [x for x in view.tested() if x.measure in view.uncertainty and x.segment != OFF_SUPPORT]
+    lines = [x for x in view.tested() if x.measure in view.uncertainty and x.segment != facts.OFF_SUPPORT]
     require(lines, "no measure of uncertainty divides the observations into segments")
     return family(
         rule,
@@ -178,7 +170,7 @@ def _concentrated(rule: Rule, run: Run) -> RuleOutcome:
 
 def _far(view: SegmentsView, line: SegmentLine) -> dict[str, float]:
     """Return the lower end of the difference, in nats or as a share of the mean over all rows."""
-    means = (x.estimate for x in of_measure(view.lines, line.measure) if x.segment == ALL_ROWS)
+    means = (x.estimate for x in of_measure(view.lines, line.measure) if x.segment == facts.ALL_ROWS)
     name, scale = ("entropy", 1.0) if line.unit == NATS else ("spread", next(means, 0.0))
     lower = line.difference_lower / scale if scale > 0 and not isnan(line.difference_lower) else line.difference
     return {"p_adjusted": line.p_adjusted, name: lower}

@@ -25,17 +25,7 @@ from ...core.support.errors import InputError
 from ...core.support.numbers import OUTCOME_UNIT
 from ...distributions import Categorical, Normal
 from ...evidence import ids
-from ...evidence.selective import (
-    FAILURE_AUROC,
-    GAIN,
-    IMPLIED_GAIN,
-    IMPLIED_LOSS,
-    KEPT,
-    KEPT_LOSS,
-    LOSS,
-    NORMALISED_GAIN,
-    REFERRAL_RATE,
-)
+from ...evidence import selective as view
 from ..shared.attributes import attributes, large_groups
 from ..shared.cards import card_of
 from ..shared.estimates import area_of, band_quantile, diagnostic, estimate, mean_of, rate_of, size_of
@@ -361,17 +351,20 @@ class Assessed:
         curve, losses = self.curve, self.losses
         records = [self._ordering(), self._gain()]
         if not np.isnan(losses.implied).any():
-            implied = {IMPLIED_GAIN: curve.gain_of(losses.implied), IMPLIED_LOSS: float(curve.weights @ losses.implied)}
+            implied = {
+                view.IMPLIED_GAIN: curve.gain_of(losses.implied),
+                view.IMPLIED_LOSS: float(curve.weights @ losses.implied),
+            }
             records += [estimate(v, nan, UNKNOWN, nan) | {"item": k, "unit": losses.unit} for k, v in implied.items()]
         ends = self.risk_ends(1.0, normal_quantile(self.confidence))
         whole = estimate(curve.mean_loss, self.error_of(losses.loss), ends, self.confidence)
-        return [*(r for r in records if r), whole | {"item": LOSS, "unit": losses.unit}]
+        return [*(r for r in records if r), whole | {"item": view.LOSS, "unit": losses.unit}]
 
     def _gain(self) -> Record:
         gain, error = self.curve.gain, self.error_of(self.curve.gain_influence)
         ends = (gain - self.t(self.confidence) * error, gain + self.t(self.confidence) * error)
         reach = self.t(0.9) * error
-        line = estimate(gain, error, ends, self.confidence) | {"item": GAIN, "unit": self.losses.unit}
+        line = estimate(gain, error, ends, self.confidence) | {"item": view.GAIN, "unit": self.losses.unit}
         return line | {"lower_90": gain - reach, "upper_90": gain + reach, "p_value": self._p_value(gain, error)}
 
     def _p_value(self, gain: float, error: float) -> float:
@@ -392,13 +385,13 @@ class Assessed:
                 area_of(rows, self.sampling, level, score=losses.uncertainty, event=failed)
                 for level in (self.confidence, 0.9)
             )
-            item, unit = FAILURE_AUROC, "probability"
+            item, unit = view.FAILURE_AUROC, "probability"
         elif curve.mean_loss > 0:
             share = 2 * curve.gain / curve.mean_loss
             moved = curve.gain_influence - curve.gain / curve.mean_loss * (curve.loss - curve.mean_loss)
             rows = share + 2 * moved / curve.mean_loss
             wide, narrow = (mean_of(rows, self.sampling, level) for level in (self.confidence, 0.9))
-            item, unit = NORMALISED_GAIN, "share of the largest gain"
+            item, unit = view.NORMALISED_GAIN, "share of the largest gain"
         else:
             return {}
         return wide | {"item": item, "unit": unit, "lower_90": narrow["lower"], "upper_90": narrow["upper"]}
@@ -535,13 +528,13 @@ class Selective(BuiltInExplainer):
             GROUPS,
             x="n",
             notes=(
-                f"At the threshold that keeps {100 * KEPT:.0f}% of all observations, taken as fixed.",
+                f"At the threshold that keeps {100 * view.KEPT:.0f}% of all observations, taken as fixed.",
                 f"Groups of fewer than {self.n_min} observations or clusters are not shown.",
             ),
-            meta={"kept": KEPT, "n_min": self.n_min},
+            meta={"kept": view.KEPT, "n_min": self.n_min},
             measures={
-                REFERRAL_RATE: MeasureFacts("referral rate", "share of observations", "uncertainty"),
-                KEPT_LOSS: MeasureFacts(f"{loss} of the kept", assessed.losses.unit, "loss"),
+                view.REFERRAL_RATE: MeasureFacts("referral rate", "share of observations", "uncertainty"),
+                view.KEPT_LOSS: MeasureFacts(f"{loss} of the kept", assessed.losses.unit, "loss"),
             },
         )
 
@@ -550,7 +543,7 @@ class Selective(BuiltInExplainer):
         sampling, confidence = assessed.sampling, assessed.confidence
         cut = attributes(subject.protected, self.max_levels)
         units = sampling.unit_codes
-        kept = assessed.curve.kept(KEPT)
+        kept = assessed.curve.kept(view.KEPT)
         every = large_groups(cut, np.ones(subject.n, dtype=bool), units, self.n_min)
         left = large_groups(cut, kept > 0, units, self.n_min)
         weighed = Sampling(sampling.weights * kept, sampling.units, sampling.codes)
@@ -561,10 +554,12 @@ class Selective(BuiltInExplainer):
             place = {"feature": attribute.name, "item": attribute.labels[key[1]]}
             referred = rate_of(1 - kept[members], sampling.part(members), confidence)
             yield (
-                referred | place | {"measure": REFERRAL_RATE, "n": int(members.sum()), "unit": "share of observations"}
+                referred
+                | place
+                | {"measure": view.REFERRAL_RATE, "n": int(members.sum()), "unit": "share of observations"}
             )
             inside = members & (kept > 0)
             if key in left:
                 line = loss_of(assessed.losses.loss[inside], weighed.part(inside), confidence)
-                unit = {"measure": KEPT_LOSS, "n": int(inside.sum()), "unit": assessed.losses.unit}
+                unit = {"measure": view.KEPT_LOSS, "n": int(inside.sum()), "unit": assessed.losses.unit}
                 yield line | place | unit

@@ -27,18 +27,8 @@ from ...core.support.arrays import AnyArray, BoolArray, FloatArray, IntArray, Ta
 from ...core.support.errors import InputError
 from ...distributions import Categorical
 from ...evidence import ids
+from ..shared import choice
 from ..shared.cards import card_of
-from ..shared.choice import (
-    INFINITE_REMEDY,
-    Roles,
-    as_names,
-    as_rows,
-    chosen_rows,
-    draw,
-    plain_values,
-    positions,
-    row_measures,
-)
 
 ROUNDING = 1e-14  # of the largest worth: a value below it is what sums leave of a player that changes nothing
 CALL_ROWS, CALL_VALUES = 50000, 2_500_000  # of one call of the model, at most
@@ -383,26 +373,26 @@ class ShapleyValues(BuiltInExplainer):
 
     def __post_init__(self) -> None:
         """Refuse options that cannot be used."""
-        object.__setattr__(self, "measures", as_names(self.name, "measures", self.measures))
-        object.__setattr__(self, "rows", as_rows(self.name, self.rows))
+        object.__setattr__(self, "measures", choice.as_names(self.name, "measures", self.measures))
+        object.__setattr__(self, "rows", choice.as_rows(self.name, self.rows))
         super().__post_init__()
 
     def cost(self, subject: Subject, engine: Engine) -> int:
         """Return about how many rows it will have predicted: all coalitions of every row on the background."""
         players = len(subject.features)
-        local = len(positions(chosen_rows(self.name, self.rows, engine, self.n_local)))
+        local = len(choice.positions(choice.chosen_rows(self.name, self.rows, engine, self.n_local)))
         background = self._background_size(players, local)
         rows = local + self._sample_size(players, background, local)
         return min(rows, subject.n) * self._coalitions(players) * background
 
     def explain(self, subject: Subject, engine: Engine, prior: Prior) -> Sequence[Result]:
         """Return ``shap``, the values of every explained row, and ``shap.importance``, the mean of their sizes."""
-        measures, omitted = row_measures(self.name, engine, self.measures)
-        roles = chosen_rows(self.name, self.rows, engine, self.n_local)
-        local = positions(roles)
+        measures, omitted = choice.row_measures(self.name, engine, self.measures)
+        roles = choice.chosen_rows(self.name, self.rows, engine, self.n_local)
+        local = choice.positions(roles)
         background = _background(subject, engine, self._background_size(len(subject.features), len(local)))
         size = self._sample_size(len(subject.features), len(background.weights), len(local))
-        sample = draw(engine.rng("rows"), subject.n, size, subject.weights)
+        sample = choice.draw(engine.rng("rows"), subject.n, size, subject.weights)
         rows = np.array(sorted({*local, *sample.tolist()}), dtype=np.int64)
         if len(rows) == 0:
             raise InputError("shap.n_rows must be >= 1 where no rows are chosen; got 0. Name rows, or sample some.")
@@ -480,7 +470,7 @@ def _background(subject: Subject, engine: Engine, size: int) -> Background:
         source += f", because {', '.join(differing)} has another type in the training sample"
     elif subject.train is not None:
         table, weights, source = subject.train[0], None, "training observations"
-    chosen = draw(engine.rng("background"), len(table), size, weights)
+    chosen = choice.draw(engine.rng("background"), len(table), size, weights)
     own = np.ones(len(chosen)) if weights is None else weights[chosen]
     return Background(take_rows(table, chosen), own / own.sum(), source)
 
@@ -515,7 +505,7 @@ class Explained:
     omitted: tuple[Omission, ...]
     rows: IntArray
     sample: IntArray
-    roles: Roles
+    roles: choice.Roles
     background: Background
     n_permutations: int
     exact: BoolArray
@@ -555,7 +545,9 @@ class Explained:
                 "rows": {role: list(rows) for role, rows in self.roles.items()},
                 "rows_used": self.sample.tolist(),
                 "explained": self.rows.tolist(),
-                "data": {name: plain_values(self.engine.subject.values(name)[self.rows]) for name in self.features},
+                "data": {
+                    name: choice.plain_values(self.engine.subject.values(name)[self.rows]) for name in self.features
+                },
                 "background": {"rows": len(self.background.weights), "source": self.background.source},
                 "exact": bool(self.exact.all()),
                 "by_tree_explainer": self.by_tree_explainer,
@@ -642,7 +634,7 @@ class Explained:
                 measure.name,
                 "",
                 f"infinite for {counts.sum()} combinations of values, for {(counts > 0).sum()} of {len(counts)} "
-                f"explained observations; {consequence}. The cause is {INFINITE_REMEDY}",
+                f"explained observations; {consequence}. The cause is {choice.INFINITE_REMEDY}",
             )
             for measure, counts in zip(self.measures, infinite, strict=True)
             if counts.any()
