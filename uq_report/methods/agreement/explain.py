@@ -44,15 +44,14 @@ def _impurity(subject: Subject) -> kinds.Importance | None:
     values = np.asarray(getattr(subject.model, "feature_importances_", ()), dtype=float)
     if values.shape != (len(subject.features),):
         return None
-    frame = pd.DataFrame({"measure": GINI, "feature": list(subject.features), "repeat": 0, "value": values})
-    return kinds.Importance(
-        id=GINI,
-        explainer=ids.AGREEMENT,
-        title="Impurity-based importance of the model (Gini)",
-        frame=frame[list(kinds.Importance.columns)],
-        estimates=kinds.bare_estimates(frame),
-        measures={GINI: kinds.MeasureFacts("mean decrease of impurity", "", "")},
+    title, facts = (
+        "Impurity-based importance of the model (Gini)",
+        kinds.MeasureFacts("mean decrease of impurity", "", ""),
     )
+    frame = pd.DataFrame({"measure": GINI, "feature": list(subject.features), "repeat": 0, "value": values})
+    frame, estimates = frame[list(kinds.Importance.columns)], kinds.bare_estimates(frame)
+    names = {"id": GINI, "explainer": ids.AGREEMENT, "title": title}
+    return kinds.Importance(**names, frame=frame, estimates=estimates, measures={GINI: facts})
 
 
 @dataclass(frozen=True)

@@ -26,6 +26,7 @@ from ...evidence import ids
 from ...evidence.information import COVERED, MUTUAL, OF_ENTROPY, OF_VARIANCE, SHARE, CorrectedLine
 from ..shared.cards import card_of
 from ..shared.estimates import estimate as estimate_columns
+from ..shared.estimates import points
 from ..shared.grids import stacked
 from .cid import CHOSEN, COEFFICIENTS, LEVEL, Greedy, covered_share, importance_map, normal_scores, regressors
 from .estimate import DISCRETE, Choice, InformationEstimate, estimate
@@ -181,16 +182,14 @@ def _graph(fitted: InformationEstimate) -> Diagnostic:
     unlisted = len(pairs) - len(kept)
     rule = f"Of {len(pairs):,} edges the {MOST_EDGES:,} strongest are listed, and all with y."
     meaning = "largest pair potential" if fitted.estimator == DISCRETE else "partial correlation"
-    return Diagnostic(
-        id=ids.CID_GRAPH,
-        explainer=ids.CID,
-        title="Dependence graph of features and target",
-        frame=pd.DataFrame(edges, columns=list(Diagnostic.columns)),
-        estimates=pd.DataFrame(columns=[*ESTIMATE_COLUMNS, "item"]),
+    repeats = [Omission("", copy, f"it repeats {of} exactly, and has its place") for copy, of in fitted.copies.items()]
+    return points(
+        ids.CID_GRAPH,
+        "Dependence graph of features and target",
+        edges,
+        ("item",),
         notes=(f"One edge per pair with a non-zero {meaning}, its value.", *([rule] if unlisted else [])),
-        omissions=tuple(
-            Omission("", copy, f"it repeats {of} exactly, and has its place") for copy, of in fitted.copies.items()
-        ),
+        omissions=tuple(repeats),
         meta={"nodes": list(names), "edge": meaning} | ({"unlisted": unlisted} if unlisted else {}),
     )
 
@@ -293,15 +292,12 @@ def corrected_importance(
             maps[measure] = fitted.facts
             refused = f"corrected importance is not shown: {'; '.join(fitted.refusals)}"
             reason = refused if fitted.refusals and gate else ""
-            marks += [f"The gate refuses these values of {measure}: {'; '.join(fitted.refusals)}."] * bool(
-                fitted.refusals and not gate
-            )
+            if fitted.refusals and not gate:
+                marks.append(f"The gate refuses these values of {measure}: {'; '.join(fitted.refusals)}.")
         if reason:
             omissions.append(Omission(measure, "", reason))
             continue
-        wide = pd.DataFrame(fitted.corrected, columns=list(features))
-        long = wide.melt(var_name="feature", ignore_index=False).reset_index(names="repeat")
-        frames.append(long.assign(measure=measure))
+        frames.append(_long(fitted.corrected, features, "repeat").assign(measure=measure))
         tables.append(_corrections(measure, features, sets.importances[measure], fitted.corrected, confidence))
     columns = [field.name for field in fields(CorrectedLine)]
     return Importance(
@@ -326,22 +322,17 @@ def _by_set(sets: Sets, features: Sequence[str], corrected: Importance) -> Diagn
     """Return ``cid.sets``: the plain and the corrected importance, and the four information terms, of each set."""
     terms = {("", name): sets.terms[..., k] for k, name in enumerate(COEFFICIENTS)}
     plain = {(measure, "plain"): values for measure, values in sets.importances.items()}
-    wide = [
-        pd.DataFrame(values, columns=list(features))
-        .melt(var_name="feature", ignore_index=False)
-        .reset_index(names="x")
-        .assign(measure=measure, item=item)
-        for (measure, item), values in {**plain, **terms}.items()
-    ]
+    parts = {**plain, **terms}.items()
+    wide = [_long(values, features, "x").assign(measure=measure, item=item) for (measure, item), values in parts]
     wide.append(corrected.frame.rename(columns={"repeat": "x"}).assign(item="corrected"))
-    return Diagnostic(
-        id=ids.CID_SETS,
-        explainer=ids.CID,
-        title="Importance and information terms of each set",
-        frame=stacked(wide, Diagnostic.columns),
-        estimates=pd.DataFrame(columns=[*ESTIMATE_COLUMNS]),
-        notes=corrected.notes,
-    )
+    frame = stacked(wide, Diagnostic.columns)
+    return points(ids.CID_SETS, "Importance and information terms of each set", frame, notes=corrected.notes)
+
+
+def _long(values: FloatArray, features: Sequence[str], name: str) -> pd.DataFrame:
+    """Return values of shape (sets, features) line by line, the number of the set under a name."""
+    wide = pd.DataFrame(values, columns=list(features))
+    return wide.melt(var_name="feature", ignore_index=False).reset_index(names=name)
 
 
 def _corrections(
@@ -350,22 +341,11 @@ def _corrections(
     """Return the median over sets with its spread, beside the plain importance, and both ranks."""
     tail = (1 - confidence) / 2
     middle, before = np.median(corrected, axis=0), plain.mean(axis=0)
-    low, high = np.quantile(corrected, [tail, 1 - tail], axis=0)
-    return pd.DataFrame(
-        {
-            "measure": measure,
-            "feature": list(features),
-            "estimate": middle,
-            "std_error": corrected.std(axis=0, ddof=1),
-            "lower": low,
-            "upper": high,
-            "confidence": confidence,
-            "covers": "samples, given the map",
-            "plain": before,
-            "rank": pd.Series(-middle).rank(method="min").astype(int),
-            "plain_rank": pd.Series(-before).rank(method="min").astype(int),
-        }
-    )
+    ends = tuple(np.quantile(corrected, [tail, 1 - tail], axis=0))
+    error, over = corrected.std(axis=0, ddof=1), "samples, given the map"
+    table = pd.DataFrame(estimate_columns(middle, error, ends, confidence, measure, list(features), over))
+    ranks = [pd.Series(-values).rank(method="min").astype(int) for values in (middle, before)]
+    return table.assign(plain=before, rank=ranks[0], plain_rank=ranks[1])
 
 
 def bootstrapped(
@@ -436,8 +416,7 @@ def _shuffled(engine: Engine, measures: Sequence[Measure], features: Sequence[st
     for feature in features:
         rng = engine.rng("refit", feature, split)
         variants += [Variant(subject.positions(feature), donors=rng.permutation(subject.n)) for _ in range(SHUFFLES)]
-    means = np.concatenate(
-        [g.values.mean(axis=2) for g in engine.evaluate(variants, measures, total=len(variants))], axis=1
-    )
+    groups = engine.evaluate(variants, measures, total=len(variants))
+    means = np.concatenate([group.values.mean(axis=2) for group in groups], axis=1)
     shuffled = means[:, 1:].reshape(len(measures), len(features), SHUFFLES).mean(axis=2)
     return np.asarray(shuffled - means[:, :1])

@@ -129,9 +129,8 @@ def _rates(engine: Engine, y: AnyArray) -> Iterator[Values | Omission]:
     elif "cdf" in q.supports:
         low, high = q.pit_bounds(y)
         pit = low + engine.rng("pit").random(len(y)) * (high - low)
-        yield _of_every_row(
-            "coverage_90", "share of observations", (np.abs(pit - 0.5) <= 0.45).astype(float), share=True
-        )
+        inside = (np.abs(pit - 0.5) <= 0.45).astype(float)
+        yield _of_every_row("coverage_90", "share of observations", inside, share=True)
     else:
         yield Omission("coverage_90", "", q.why_not("cdf"))
 

@@ -26,7 +26,7 @@ from ...evidence import columns as col
 from ...evidence import ids
 from ..shared.cards import card_of
 from ..shared.choice import leading, row_measures
-from ..shared.estimates import estimate
+from ..shared.estimates import estimate, points
 from ..shared.grids import FeatureGrid, are_pairs, features_of, fill, make_grid, stacked, surface_places
 
 MODES = ("plain", "centred", "derivative")
@@ -195,8 +195,7 @@ def bin_edges(values: FloatArray) -> FloatArray:
 def _diagnostic(
     id: str, title: str, tables: Sequence[Mapping[str, Any]], note: str, meta: Mapping[str, Any]
 ) -> Diagnostic:
-    frame, estimates = stacked(tables, Diagnostic.columns), stacked([], ESTIMATE_COLUMNS)
-    return Diagnostic(id=id, explainer="pdp", title=title, frame=frame, estimates=estimates, notes=(note,), meta=meta)
+    return points(id, title, stacked(tables, Diagnostic.columns), notes=(note,), meta=meta)
 
 
 def _own_lines(subject: Subject, curves: Sequence[Curves], base: FloatArray) -> list[dict[str, Any]]:

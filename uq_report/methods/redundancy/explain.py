@@ -15,7 +15,7 @@ from scipy.special import chdtri
 
 from ...core.engine.fast_path_evaluator import Engine
 from ...core.explainer import BuiltInExplainer, MethodCard, Prior
-from ...core.model.results import ESTIMATE_COLUMNS, Diagnostic, Omission, Result
+from ...core.model.results import Diagnostic, Omission, Result
 from ...core.model.sampling import Sampling
 from ...core.model.subject import Subject
 from ...core.support import options as opt
@@ -28,7 +28,7 @@ from ..shared import association
 from ..shared.association import NumericColumn, associations, coded, kind_of
 from ..shared.cards import card_of
 from ..shared.choice import draw
-from ..shared.estimates import diagnostic
+from ..shared.estimates import diagnostic, points
 
 MAX_LEVELS = 20
 LEADING = 20
@@ -310,17 +310,12 @@ def partners(columns: Sequence[NumericColumn]) -> Diagnostic:
     """Return each feature's most dependent partner."""
     strength = associations(columns)
     best = strength.argmax(axis=1).tolist()
-    bare = dict.fromkeys(("std_error", "lower", "upper", "confidence"), np.nan)
-    measures = [kind_of(columns[j], columns[k]) for j, k in enumerate(best)]
-    keys = {"measure": measures, "feature": [column.name for column in columns], "estimate": strength.max(axis=1)}
-    table = pd.DataFrame({**keys, **bare, "covers": "none", "item": [columns[k].name for k in best]})
-    frame = table.assign(x=0.0, value=table["estimate"])[list(Diagnostic.columns)]
-    return Diagnostic(
-        id=ids.REDUNDANCY_PARTNER,
-        explainer=ids.REDUNDANCY,
-        title="The feature with which each feature is most associated",
-        frame=frame,
-        estimates=table,
+    pairs = zip(columns, (columns[k] for k in best), strength.max(axis=1), strict=True)
+    return diagnostic(
+        ids.REDUNDANCY_PARTNER,
+        "The feature with which each feature is most associated",
+        [(kind_of(a, b), a.name, size, *[np.nan] * 4, "none", b.name) for a, b, size in pairs],
+        ("item",),
         notes=(
             "The item is the partner, the measure names the association.",
             "Of two ordered features it is the size of Spearman's rank correlation.",
@@ -343,20 +338,13 @@ def joint(columns: Sequence[NumericColumn], strongest: Diagnostic, engine: Engin
             frames.append(pd.DataFrame(names | {"x": x, "value": v[rows]}))
     if not frames:
         return []
-    return [
-        Diagnostic(
-            id=ids.REDUNDANCY_JOINT,
-            explainer=ids.REDUNDANCY,
-            title="Strongest pairs before and after permuting the feature",
-            frame=pd.concat(frames, ignore_index=True),
-            estimates=pd.DataFrame(columns=list(ESTIMATE_COLUMNS)),
-            notes=(
-                f"Pairs with an association of {FLAGGED} or more, at most {JOINT_ROWS} observations.",
-                "x is the feature, value its partner (item), levels as positions.",
-                "Points after the permutation that lie where no observation lay are extrapolations.",
-            ),
-        )
-    ]
+    notes = (
+        f"Pairs with an association of {FLAGGED} or more, at most {JOINT_ROWS} observations.",
+        "x is the feature, value its partner (item), levels as positions.",
+        "Points after the permutation that lie where no observation lay are extrapolations.",
+    )
+    title, frame = "Strongest pairs before and after permuting the feature", pd.concat(frames, ignore_index=True)
+    return [points(ids.REDUNDANCY_JOINT, title, frame, notes=notes)]
 
 
 class FeaturePrediction(NamedTuple):
@@ -411,9 +399,8 @@ class Redundancy(BuiltInExplainer):
     def explain(self, subject: Subject, engine: Engine, prior: Prior) -> Sequence[Result]:
         """Return ``redundancy``, ``redundancy.partner`` and, for strong partners, ``redundancy.joint``."""
         if len(subject.features) < 2:
-            raise InputError(
-                f"redundancy.features must be two or more; got {len(subject.features)}. Nothing can repeat."
-            )
+            few = len(subject.features)
+            raise InputError(f"redundancy.features must be two or more; got {few}. Nothing can repeat.")
         most = self.max_rows or max(200, 20_000 // len(subject.features))
         rows = draw(engine.rng("rows"), subject.n, most)
         whole = (coded(subject, feature) for feature in subject.features)
@@ -424,13 +411,12 @@ class Redundancy(BuiltInExplainer):
     def _skills(self, subject: Subject, engine: Engine, columns: Sequence[NumericColumn], rows: IntArray) -> Diagnostic:
         clusters = None if subject.clusters is None else subject.clusters[rows]
         blocks = association.row_groups(take_rows(subject.X, rows), clusters)
-        tasks, omissions = _tasks(columns)
+        tasks, table = _tasks(columns)
         known = engine.y is not None and not engine.baseline.censored  # classes are levels of a column
         y = np.asarray(engine.y, dtype=float)[rows] if known else np.zeros(0)
         target = [NumericColumn("", y, ordered="proba" not in engine.baseline.supports)] if known else []
         if not known:
-            omissions.append(Omission("", "", "outcomes were not given, so nothing is predicted with them"))
-        table = []
+            table.append(Omission("", "", "outcomes were not given, so nothing is predicted with them"))
         answered = self._forecasts(engine, [*columns, *target], len(columns), tasks, blocks)
         for task, answers in zip(tasks, answered, strict=True):
             for item, forecast in zip((WITHOUT_TARGET, WITH_TARGET), answers, strict=False):
@@ -440,16 +426,15 @@ class Redundancy(BuiltInExplainer):
                 elif np.isnan(forecast).any():
                     reason = "too few distinct observations to predict some from others"
                 if reason:
-                    omissions.append(Omission("", task.feature, reason))
+                    table.append(Omission("", task.feature, reason))
                     continue
                 of = (task.truth[task.rows], forecast, sampling, engine.confidence, task.measure, task.feature)
                 table.append(association.skill(*of) | {"item": item, "n": len(task.rows)})
         note = f"Models and associations use {len(rows)} of {subject.n} observations, drawn at random."
         sampled = (note,) if len(rows) < subject.n else ()
         notes = (*sampled, *self._notes(columns), *Sampling.of(subject, rows).notes())
-        facts: dict[str, Any] = {"options": asdict(self), "notes": notes, "omissions": tuple(omissions)}
         title = "Predictability of each feature from the others"
-        return diagnostic(ids.REDUNDANCY, title, table, ("item", "n"), x="n", **facts)
+        return diagnostic(ids.REDUNDANCY, title, table, ("item", "n"), x="n", options=asdict(self), notes=notes)
 
     def _forecasts(
         self, engine: Engine, columns: Sequence[NumericColumn], d: int, tasks: list[FeaturePrediction], blocks: IntArray
@@ -483,9 +468,10 @@ class Redundancy(BuiltInExplainer):
         )
 
 
-def _tasks(columns: Sequence[NumericColumn]) -> tuple[list[FeaturePrediction], list[Omission]]:
+def _tasks(columns: Sequence[NumericColumn]) -> tuple[list[FeaturePrediction], list[Omission | dict[str, Any]]]:
     """Return what to predict, and the features that cannot be predicted."""
-    tasks, omissions = [], []
+    tasks: list[FeaturePrediction] = []
+    omissions: list[Omission | dict[str, Any]] = []
     for j, column in enumerate(columns):
         rows = np.flatnonzero(~np.isnan(column.numbers))
         if reason := _unpredictable(column.numbers[rows]):

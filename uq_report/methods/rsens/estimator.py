@@ -503,16 +503,12 @@ def _rough(
     omissions = []
     for a, b in combinations(range(len(names)), 2):
         infinite, reason = int(np.isinf(values[a, b]).sum()), ""
-        rough, carried = (
-            (0.0, 0.0)
-            if errors is None or infinite
-            else _disagreeing(values[a, b, present], errors[a, b, present], floor[a, b])
-        )
+        rough = carried = 0.0
+        if errors is not None and not infinite:
+            rough, carried = _disagreeing(values[a, b, present], errors[a, b, present], floor[a, b])
         if infinite:
-            reason = (
-                f"infinite for {infinite} observations: a probability of 0 changes; calibrate or smooth the "
-                "probabilities"
-            )
+            remedy = "a probability of 0 changes; calibrate or smooth the probabilities"
+            reason = f"infinite for {infinite} observations: {remedy}"
         elif rough > UNSTABLE_SHARE:
             reason = f"its second differences do not converge for {rough:.0%} of the observations"
         elif carried > UNSTABLE_SHARE:

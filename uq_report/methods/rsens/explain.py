@@ -21,7 +21,7 @@ from ...distributions import Categorical
 from ...evidence import ids
 from ...evidence.importance import RSENS, RSENS2
 from ..shared.cards import card_of
-from ..shared.estimates import estimate
+from ..shared.estimates import estimate, points
 from ..shared.grids import features_of, stacked
 from .compare import MOVES, NAMES, comparators
 from .estimator import DerivativeSample, Local, Pairs, Terms, local_values, make_sample, mean_position, pair_values
@@ -102,12 +102,9 @@ class RSens(BuiltInExplainer):
 
     def cost(self, subject: Subject, engine: Engine) -> int:
         """Return how many rows it predicts at least, for the comparators; 0 where a fast path may spare them."""
-        asked = self.comparators and not engine.shortened
-        return (
-            MOVES * min(subject.n, self.max_rows) * len(features_of(self.name, subject, self.features)[0])
-            if asked
-            else 0
-        )
+        if not self.comparators or engine.shortened:
+            return 0
+        return MOVES * min(subject.n, self.max_rows) * len(features_of(self.name, subject, self.features)[0])
 
     def explain(self, subject: Subject, engine: Engine, prior: Prior) -> Sequence[kinds.Result]:
         """Return ``rsens``; if asked ``rsens.along``, ``rsens.interaction`` and ``rsens.comparators``."""
@@ -229,19 +226,13 @@ def _along(sample: DerivativeSample, local: Local, alpha: float) -> kinds.Diagno
     ]
     frame = stacked(tables, kinds.Diagnostic.columns).dropna(subset="value")
     why = f"{base.family} has no parameter that is the mean alone" if at is None else local.method
-    gap = (
-        (kinds.Omission(RSENS, "", f"no parts of the mean and the spread: {why}"),)
-        if len(parts) == len(sample.numeric)
-        else ()
-    )
-    return kinds.Diagnostic(
-        id=ids.RSENS_ALONG,
-        explainer=ids.RSENS,
-        title="R-sens along each feature, per unit of the feature",
-        frame=frame.sort_values(["feature", "item", "x"], kind="stable", ignore_index=True),
-        estimates=pd.DataFrame(columns=[*kinds.ESTIMATE_COLUMNS]),
+    gap = kinds.Omission(RSENS, "", f"no parts of the mean and the spread: {why}")
+    return points(
+        ids.RSENS_ALONG,
+        "R-sens along each feature, per unit of the feature",
+        frame.sort_values(["feature", "item", "x"], kind="stable", ignore_index=True),
         notes=(f"Method: {local.method}.", "Squares of both parts add to the square of R-sens."),
-        omissions=gap,
+        omissions=(gap,) if len(parts) == len(sample.numeric) else (),
         measures={RSENS: FACTS[RSENS]},
     )
 

@@ -147,9 +147,9 @@ def _closest(line: SegmentLine, run: Run) -> str:
     found = None if view is None else view.leading(line.segment, line.measure)
     if found is None:
         return ""
+    change = f"{value_words(found.before)} to {value_words(found.after, unit=line.unit)}"
     return (
-        f" Of all features, permuting {short(found.feature)} reduces the difference to the others most: from "
-        f"{value_words(found.before)} to {value_words(found.after, unit=line.unit)}."
+        f" Of all features, permuting {short(found.feature)} reduces the difference to the others most: from {change}."
     )
 
 

@@ -8,13 +8,12 @@ from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-import pandas as pd
 
 from ...checks.reading import two_sided
 from ...core.engine.fast_path_evaluator import Engine
 from ...core.explainer import BuiltInExplainer, MethodCard, Prior
 from ...core.model.measures import ENTROPY, EPISTEMIC, EPISTEMIC_VARIANCE, NLL, VARIANCE
-from ...core.model.results import ESTIMATE_COLUMNS, Diagnostic, MeasureFacts, Omission, Result, RowValues
+from ...core.model.results import MeasureFacts, Omission, Result, RowValues
 from ...core.model.sampling import Sampling, t_quantile
 from ...core.model.subject import Subject
 from ...core.statistics.verdicts import holm
@@ -29,7 +28,7 @@ from ...evidence.rows import SupportRows
 from ...evidence.segments import ALL_ROWS, EXCESS_LOSS, LARGEST, LEVEL, OFF_SUPPORT
 from ..shared.cards import card_of
 from ..shared.choice import as_names, draw
-from ..shared.estimates import diagnostic, error_of, estimate, mean_of, row_pieces
+from ..shared.estimates import diagnostic, error_of, estimate, mean_of, points, row_pieces
 from ..shared.predicted import expected_loss
 from ..shared.terms import ROUNDING
 from .residuals import LEAVES, JudgedLeaf, ResidualTarget, residual_targets, residuals_result
@@ -185,15 +184,9 @@ class Judged:
         """Return the line of all judged rows."""
         part = self.sampling.part(self.rows)
         line = mean_of(term.rows[self.rows], part, self.engine.confidence, term.measure)
-        line |= {
-            "item": "all judged observations",
-            "segment": ALL_ROWS,
-            "grown": "",
-            "unit": term.facts.unit,
-            "share": 1.0,
-        }
+        names = {"item": "all judged observations", "segment": ALL_ROWS, "grown": "", "unit": term.facts.unit}
         line |= {"n": int(self.rows.sum()), "units": part.units, "n_rest": 0, "freedom": part.units - 1}
-        return line | {"p_value": np.nan}
+        return line | names | {"share": 1.0, "p_value": np.nan}
 
 
 PERIODS = 6
@@ -235,19 +228,10 @@ def rows_result(judged: Judged) -> Result:
     title = f"the {100 * UNCERTAIN:.0f}% with the largest {term.facts.title}"
     rows = {title: np.argsort(-term.rows, kind="stable")[:first]}
     rows |= {judged.words_of[key]: np.flatnonzero(inside) for key, inside in judged.rows_of.items()}
-    frame = pd.DataFrame(
-        [(term.measure, "", item, float(row), float(term.rows[row])) for item, at in rows.items() for row in at],
-        columns=list(Diagnostic.columns),
-    )
-    return Diagnostic(
-        id=ids.SEGMENTS_ROWS,
-        explainer=ids.SEGMENTS,
-        title="Observations by segment",
-        frame=frame,
-        estimates=pd.DataFrame(columns=list(ESTIMATE_COLUMNS)),
-        notes=("x is the position in the test sample, from 0, and value its uncertainty.",),
-        measures={term.measure: term.facts},
-    )
+    records = [(term.measure, "", item, float(row), float(term.rows[row])) for item, at in rows.items() for row in at]
+    notes = ("x is the position in the test sample, from 0, and value its uncertainty.",)
+    facts = {term.measure: term.facts}
+    return points(ids.SEGMENTS_ROWS, "Observations by segment", records, notes=notes, measures=facts)
 
 
 class Contrast(NamedTuple):
@@ -316,10 +300,8 @@ def changes(
             closer = list(_closer(record, delta, rows_of[record["segment"]], part, subject.features, confidence))
             lines += sorted(closer, key=lambda line: abs(line["after"]))[:NAMED]
     unknown = [term.measure for term in found if not _has(delta, term.measure)]
-    return (
-        lines,
-        f"permutation importance has no changes of single observations in {', '.join(unknown)}" if unknown else "",
-    )
+    reason = f"permutation importance has no changes of single observations in {', '.join(unknown)}"
+    return lines, reason if unknown else ""
 
 
 def _has(delta: RowValues, measure: str) -> bool:
@@ -423,9 +405,8 @@ class Segments(BuiltInExplainer):
             raise InputError(few)
         outside = _outside(subject, prior)
         if (inside := sampling.part(~outside).units) < least:
-            raise InputError(
-                f"segments needs at least {least} independent observations inside the training domain; got {inside}."
-            )
+            where = "independent observations inside the training domain"
+            raise InputError(f"segments needs at least {least} {where}; got {inside}.")
         halves = next(_halves(sampling, (sampling.weights > 0) & ~outside, engine))
         coding = Coding(subject, halves[0])
         parts = {term.measure: self._leaves(coding, engine, term.measure, term.rows) for term in found}
@@ -485,9 +466,9 @@ class Segments(BuiltInExplainer):
             notes=(
                 f"Trees were grown on {grown} observations; {rest} others judge their leaves.",
                 *(
-                    (f"{outside} observations outside the training domain are a segment of their own.",)
+                    [f"{outside} observations outside the training domain are a segment of their own."]
                     if outside
-                    else ()
+                    else []
                 ),
                 "Means and differences have an interval each; p-values are adjusted over segments and measures.",
                 *judged.sampling.notes(),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -149,17 +149,13 @@ def residuals_result(
     leaves: Iterable[JudgedLeaf], omitted: Sequence[Omission], sampling: Sampling, confidence: float
 ) -> Result:
     """Return the result ``segments.residuals``."""
-    lines: list[Mapping[str, Any]] = []
-    gaps, made_of = [*omitted], {}
+    lines, made_of = [], {}
     for number, leaf in enumerate(leaves, 1):
         check_limits()
         key = f"{RESIDUAL} {number}"
-        line = leaf.line(key, sampling, confidence)
-        if isinstance(line, Omission):
-            gaps.append(line)
-            continue
-        lines.append(line)
-        made_of[key] = list(leaf.segment.features)
+        lines.append(leaf.line(key, sampling, confidence))
+        if not isinstance(lines[-1], Omission):
+            made_of[key] = list(leaf.segment.features)
     return diagnostic(
         ids.SEGMENTS_RESIDUALS,
         "Segments by outcome less prediction",
@@ -172,7 +168,7 @@ def residuals_result(
             "nats: of a class, the divergence of the mean prediction from the mean outcome; else half the square.",
             *sampling.notes(),
         ),
-        omissions=tuple(gaps),
+        omissions=omitted,
         meta={"made_of": made_of},
         measures={RESIDUAL: FACTS},
     )

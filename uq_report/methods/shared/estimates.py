@@ -182,9 +182,12 @@ def diagnostic(
     return Diagnostic(id=id, explainer=ids.explainer_of(id), title=title, frame=frame, estimates=estimates, **parts)
 
 
-def points(id: str, title: str, records: Any, **parts: Any) -> Diagnostic:
+def points(id: str, title: str, records: Any, columns: Sequence[str] = (), **parts: Any) -> Diagnostic:
     """Return a result of points without estimates; `records` are a table, or tuples in the order of its columns."""
-    frame, none = pd.DataFrame(records, columns=list(Diagnostic.columns)), pd.DataFrame(columns=list(ESTIMATE_COLUMNS))
+    frame, none = (
+        pd.DataFrame(records, columns=list(Diagnostic.columns)),
+        pd.DataFrame(columns=[*ESTIMATE_COLUMNS, *columns]),
+    )
     return Diagnostic(id=id, explainer=ids.explainer_of(id), title=title, frame=frame, estimates=none, **parts)
 
 

@@ -12,7 +12,7 @@ from scipy.linalg import solve_triangular
 
 from ...core.engine.fast_path_evaluator import Engine
 from ...core.explainer import BuiltInExplainer, MethodCard, Prior
-from ...core.model.results import ESTIMATE_COLUMNS, Diagnostic, Result
+from ...core.model.results import Diagnostic, Result
 from ...core.model.sampling import Sampling, share_interval
 from ...core.model.subject import Subject
 from ...core.statistics.inference import shuffled_pairs, standard_error
@@ -27,7 +27,7 @@ from ...evidence import ids
 from ...evidence.rows import ABOVE_RANGE, BELOW_RANGE, NEWLY_MISSING, OUTSIDE, SHUFFLED, UNSEEN_LEVEL
 from ..shared.cards import card_of
 from ..shared.choice import blocks
-from ..shared.estimates import diagnostic, estimate, share_of
+from ..shared.estimates import diagnostic, estimate, points, share_of
 
 
 @dataclass(frozen=True)
@@ -445,20 +445,12 @@ def distributions(columns: Sequence[Paired]) -> Diagnostic:
         middles = ((bounds[1:] + bounds[:-1]) / 2).tolist()
         for item, share in shares.items():
             records += [("share", pair.name, item, x, y) for x, y in zip(middles, share.tolist(), strict=True)]
-    return Diagnostic(
-        id=ids.SUPPORT_DISTRIBUTION,
-        explainer=ids.SUPPORT,
-        title="Distributions of the features in the training and the test sample",
-        frame=pd.DataFrame(records, columns=list(Diagnostic.columns)),
-        estimates=pd.DataFrame(columns=list(ESTIMATE_COLUMNS)),
-        notes=(
-            (
-                f"Shares of non-missing values by {BINS} bins, infinite ones in the outermost, or by the {LEVELS} most "
-                "frequent levels."
-            ),
-        ),
-        meta={"edges": edges, "labels": labels},
+    title = "Distributions of the features in the training and the test sample"
+    note = (
+        f"Shares of non-missing values by {BINS} bins, infinite ones in the outermost, or by the {LEVELS} most "
+        "frequent levels."
     )
+    return points(ids.SUPPORT_DISTRIBUTION, title, records, notes=(note,), meta={"edges": edges, "labels": labels})
 
 
 def _lines(
@@ -563,9 +555,8 @@ class Support(BuiltInExplainer):
         if subject.train is None:
             raise InputError("support.train must be given; got none. Pass train=(X_train, y_train) to `explain`.")
         if len(subject.train[0]) < self.least:
-            raise InputError(
-                f"support.train must have at least {self.least} rows; got {len(subject.train[0])}. Give more rows."
-            )
+            n = len(subject.train[0])
+            raise InputError(f"support.train must have at least {self.least} rows; got {n}. Give more rows.")
         columns = paired(subject, subject.train[0])
         space, edge = self._frontier(columns, engine)
         sampling = Sampling.of(subject)
@@ -619,6 +610,7 @@ class Support(BuiltInExplainer):
         sampling, expected, n = Sampling.of(subject), edge.expected, records[0]["n"]
         sizes = {"expected": expected, "n_neighbors": self.n_neighbors, "n_reference": space.n_reference}
         sizes |= {"units": sampling.units}
+        nearest = f"the {self.n_neighbors} nearest of {space.n_reference} training observations"
         return diagnostic(
             ids.SUPPORT,
             "Observations outside the training domain",
@@ -627,11 +619,7 @@ class Support(BuiltInExplainer):
             x="expected",
             options=asdict(self),
             notes=(
-                (
-                    f"Outside: farther from the {self.n_neighbors} nearest of {space.n_reference} training "
-                    "observations "
-                    f"than all but {100 * expected:.3g}% of {len(edge.scores)} others are."
-                ),
+                f"Outside: farther from {nearest} than all but {100 * expected:.3g}% of {len(edge.scores)} others are.",
                 *((f"{n} of {subject.n} observations, drawn at random, were used.",) if n < subject.n else ()),
                 f"Permuted: {self.n_repeats} permutations of {min(n, SHUFFLE_ROWS)} observations.",
                 "Intervals are given this limit; the p-value also covers the draw of the training sample.",
@@ -657,19 +645,12 @@ def _sample(n: int, most: int, rng: np.random.Generator) -> IntArray:
 
 
 def _rows_result(rows: IntArray, p_values: FloatArray, expected: float) -> Diagnostic:
-    """Return the result ``support.rows``."""
+    """Return the p-value of each row."""
     columns = {"measure": "p_value", "feature": "", "item": "row", "x": rows.astype(float), "value": p_values}
-    return Diagnostic(
-        id=ids.SUPPORT_ROWS,
-        explainer=ids.SUPPORT,
-        title="How unusual each observation is in the training sample",
-        frame=pd.DataFrame(columns),
-        estimates=pd.DataFrame(columns=list(ESTIMATE_COLUMNS)),
-        notes=(
-            (
-                f"x is the observation, value the share of held-out training observations at least as far off; "
-                f"outside at {expected:.3g} or less."
-            ),
-        ),
-        meta={"expected": expected},
+    title = "How unusual each observation is in the training sample"
+    note = (
+        f"x is the observation, value the share of held-out training observations at least as far off; outside at "
+        f"{expected:.3g} or less."
     )
+    frame = pd.DataFrame(columns)
+    return points(ids.SUPPORT_ROWS, title, frame, notes=(note,), meta={"expected": expected})
