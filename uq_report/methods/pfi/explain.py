@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import chain
 from typing import ClassVar
@@ -21,7 +21,7 @@ from ...evidence.importance import CLAIMED
 from ..shared.cards import card_of
 from ..shared.choice import at_most, refuse_none
 from ..shared.members import DrawnMembers
-from ..shared.terms import ImportanceTerms, ShuffledRows, usual_margin, with_wholes
+from ..shared.terms import ShuffledRows, usual_margin, with_wholes
 from .claims import Claiming, score_of, why_no_score
 from .drivers import Drivers, associated, counted, followed
 from .estimator import Estimator, Shuffler, distinct_values, stops
@@ -231,19 +231,13 @@ class PermutationImportance(BuiltInExplainer):
         estimator = Estimator(claims.rows, margins, claims.engine.confidence, self.max_shuffle_variance)
         members = 0 if drawn is None else drawn.n_members
         tables = ShuffleTables(estimator, features, (), asdict(self), omitted, kept, members)
-        terms = self._terms(claims, tables, drivers, drawn)
-        return replace(tables, terms=[tables.kept_terms(f, term) for f, term in enumerate(terms)])
-
-    def _terms(
-        self, claims: Claiming, tables: ShuffleTables, drivers: Drivers | None, drawn: DrawnMembers | None
-    ) -> Iterator[ImportanceTerms]:
-        """Yield the terms of each feature; claims and drivers, whose measures ride on the pass, get its changes."""
-        left = 0 if drawn is None else len(drawn.measures)
-        for held, changes, terms in tables.estimator.terms(self._shuffling(claims), tables.features):
+        left, terms = 0 if drawn is None else len(drawn.measures), []
+        for f, (held, changes, own) in enumerate(estimator.terms(self._shuffling(claims), features)):
             claims.add(held.feature, changes, held.means)
             if drivers is not None:
                 drivers.add(held.feature, changes, held.means[: len(held.means) - left], claims.measures)
-            yield terms if drawn is None else drawn.widened(terms, held.means)
+            terms.append(tables.kept_terms(f, own if drawn is None else drawn.widened(own, held.means)))
+        return replace(tables, terms=terms)
 
     def _shuffling(self, claims: Claiming) -> Shuffler:
         evaluated = claims.engine, claims.measures, claims.base, claims.n_full

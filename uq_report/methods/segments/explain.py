@@ -280,26 +280,20 @@ NAMED = 3
 PARTS = {CONFIDENCE_GAP: ((NLL.name, 1.0), (ENTROPY.name, -1.0))}  # what a measure is made of
 
 
-def changes(
-    records: Sequence[Record],
-    found: Sequence[SegmentTerm],
-    rows_of: Mapping[str, BoolArray],
-    prior: Prior,
-    subject: Subject,
-    confidence: float,
-) -> tuple[list[Record], str]:
+def changes(records: Sequence[Record], judged: Judged, prior: Prior) -> tuple[list[Record], str]:
     """Return the features that bring each segment that differs closer to the rest; or why none can be named."""
     view = PfiDelta.find({result.id: result for result in prior.get(ids.PFI, ())})
     if view is None or view.result.rows is None:
         return [], "permutation importance was not computed, which says what a feature's exchange changes"
-    delta, sampling = view.result.rows, Sampling.of(subject)
+    delta = view.result.rows
     lines: list[Record] = []
     for record in records:
         if record["p_adjusted"] <= LEVEL and record["segment"] != ALL_ROWS:
-            part = sampling.part(rows_of[record["segment"]])
-            closer = list(_closer(record, delta, rows_of[record["segment"]], part, subject.features, confidence))
+            rows, features = judged.rows_of[record["segment"]], judged.engine.subject.features
+            part = judged.sampling.part(rows)
+            closer = list(_closer(record, delta, rows, part, features, judged.engine.confidence))
             lines += sorted(closer, key=lambda line: abs(line["after"]))[:NAMED]
-    unknown = [term.measure for term in found if not _has(delta, term.measure)]
+    unknown = [term.measure for term in judged.terms if not _has(delta, term.measure)]
     reason = f"permutation importance has no changes of single observations in {', '.join(unknown)}"
     return lines, reason if unknown else ""
 
@@ -414,7 +408,7 @@ class Segments(BuiltInExplainer):
         records = judged.lines(parts)
         targets, unjudged = residual_targets(engine)
         leaves = self._residual_leaves(subject, engine, targets)
-        closest, reason = changes(records, found, judged.rows_of, prior, subject, engine.confidence)
+        closest, reason = changes(records, judged, prior)
         return [
             self._result(judged, records, halves, omitted),
             _closest(closest, reason),

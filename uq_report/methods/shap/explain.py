@@ -404,20 +404,8 @@ class ShapleyValues(BuiltInExplainer):
         row_weights[np.isin(rows, sample)] = Sampling.of(subject, sample).weights
         shares = play(mixing, pool, self._solvers(subject, engine, rows), background.weights, row_weights)
         exact = np.full(len(measures), len(subject.features) <= self.max_exact)
-        if not exact.all():
-            shares = _with_tree_values(shares, engine, measures, background, rows, exact)
-        explained = Explained(
-            engine=engine,
-            measures=measures,
-            omitted=omitted,
-            rows=rows,
-            sample=sample,
-            roles=roles,
-            background=background,
-            n_permutations=self.n_permutations,
-            exact=exact,
-            options=asdict(self),
-        )
+        explained = Explained(engine, measures, omitted, rows, sample, roles, background, exact, self)
+        shares = shares if exact.all() else explained.with_tree_values(shares)
         results: list[Result] = [explained.attribution(shares)]
         if len(sample):
             results.append(explained.importance(shares))
@@ -496,7 +484,7 @@ class Background:
     source: str
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Explained:
     """What was explained, and how; `exact`, shape (measures,), says which values have no Monte-Carlo error."""
 
@@ -507,10 +495,8 @@ class Explained:
     sample: IntArray
     roles: choice.Roles
     background: Background
-    n_permutations: int
     exact: BoolArray
-    options: Mapping[str, Any]
-
+    method: ShapleyValues
     players: tuple[str, ...] = ()
 
     @property
@@ -523,6 +509,26 @@ class Explained:
         """Whether shap computed the values of the prediction."""
         return bool(self.exact.any() and not self.exact.all())
 
+    def with_tree_values(self, shares: Shares) -> Shares:
+        """Return the shares with shap's exact values of a tree model's prediction, and mark them in `exact`.
+
+        Only where they add up to the engine's own predictions, so that both explain one function on one background.
+        """
+        m = next((k for k, measure in enumerate(self.measures) if measure.name == PREDICTION.name), None)
+        if m is None or not np.allclose(self.background.weights, self.background.weights[0]):
+            return shares
+        subject, dist, own = self.engine.subject, self.engine.baseline, shares.phi[m]
+        positive = dist.positive if isinstance(dist, Categorical) else None
+        phi = _tree_values(subject.model, self.background.rows, take_rows(subject.X, self.rows), positive)
+        if phi is None or phi.shape != own.shape:
+            return shares
+        if not np.allclose(phi.sum(axis=1), own.sum(axis=1), rtol=0, atol=CLOSE):
+            return shares
+        self.exact[m] = True
+        values, errors = shares.phi.copy(), shares.std_error.copy()
+        values[m], errors[m] = phi, 0.0
+        return shares._replace(phi=values, std_error=errors)
+
     def attribution(self, shares: Shares) -> Attribution:
         """Return the values of every row whose measure is finite wherever it was evaluated."""
         m, e = np.nonzero(shares.infinite == 0)
@@ -530,7 +536,7 @@ class Explained:
         d = phi.shape[1]
         keys = self._keys(m) | {"row": np.repeat(self.rows[e], d)}
         covers = np.where(np.repeat(self.exact[m], d), EXACT, "Monte Carlo (permutations)").astype(object)
-        estimates = self._estimates(keys, phi, std_error, self.n_permutations // 2 - 1, covers)
+        estimates = self._estimates(keys, phi, std_error, self.method.n_permutations // 2 - 1, covers)
         frame = {**keys, "position": 0, "base": np.repeat(shares.base[m, e], d), "value": phi.ravel()}
         return Attribution(
             id=ids.SHAP,
@@ -538,7 +544,7 @@ class Explained:
             title="Shapley values of single observations",
             frame=pd.DataFrame(frame, columns=list(Attribution.columns)),
             estimates=estimates,
-            options=self.options,
+            options=asdict(self.method),
             notes=self._notes(),
             omissions=(*self.omitted, *self._infinite(shares.infinite, "these observations have no values")),
             meta={
@@ -581,7 +587,7 @@ class Explained:
                 keys, mean, std_error, freedom.ravel(), "new test samples and new background samples"
             ),
             rows=RowValues(tuple(self.measures[m].name for m in finite), self.features, sizes),
-            options=self.options,
+            options=asdict(self.method),
             notes=(*self._notes(), mean_of, *noise, *sampling.notes()),
             omissions=(*self.omitted, *self._infinite(infinite, "a mean without these observations would be biased")),
             meta={"rows_used": self.sample.tolist(), "sizes": True},
@@ -602,7 +608,7 @@ class Explained:
             title="Mean absolute Shapley interactions",
             frame=named(mean.frame)[list(Interaction.columns)],
             estimates=named(mean.estimates),
-            options=self.options,
+            options=asdict(self.method),
             notes=(*mean.notes, "φ_ij is the sum of both entries of the pair in the matrix of Lundberg et al. (2018)."),
             omissions=mean.omissions,
             meta=mean.meta,
@@ -629,16 +635,12 @@ class Explained:
 
     def _infinite(self, infinite: IntArray, consequence: str) -> tuple[Omission, ...]:
         """Return, for each measure that is infinite somewhere, how often it is and what follows."""
-        return tuple(
-            Omission(
-                measure.name,
-                "",
-                f"infinite for {counts.sum()} combinations of values, for {(counts > 0).sum()} of {len(counts)} "
-                f"explained observations; {consequence}. The cause is {choice.INFINITE_REMEDY}",
-            )
-            for measure, counts in zip(self.measures, infinite, strict=True)
-            if counts.any()
-        )
+        omissions = []
+        for measure, counts in zip(self.measures, infinite, strict=True):
+            rows = f"{(counts > 0).sum()} of {len(counts)} explained observations"
+            words = f"infinite for {counts.sum()} combinations of values, for {rows}; {consequence}"
+            omissions.append(Omission(measure.name, "", f"{words}. The cause is {choice.INFINITE_REMEDY}"))
+        return tuple(gap for gap, counts in zip(omissions, infinite, strict=True) if counts.any())
 
     def _notes(self) -> tuple[str, ...]:
         """Say what a reader must know to read any of these numbers."""
@@ -646,7 +648,7 @@ class Explained:
         error = f"All {2**d} coalitions of {d} features were evaluated: there is no Monte-Carlo error."
         if not self.exact.all():
             error = (
-                f"{self.n_permutations} orders of {d} features per observation, half of them the reverse of the "
+                f"{self.method.n_permutations} orders of {d} features per observation, half of them the reverse of the "
                 "others: values have a Monte-Carlo error, their sum has none."
             )
         if self.by_tree_explainer:
@@ -657,33 +659,6 @@ class Explained:
             *((fixed,) if any(measure.needs_y for measure in self.measures) else ()),
             error,
         )
-
-
-def _with_tree_values(
-    shares: Shares,
-    engine: Engine,
-    measures: Sequence[Measure],
-    background: Background,
-    rows: IntArray,
-    exact: BoolArray,
-) -> Shares:
-    """Return the shares with shap's exact values of a tree model's prediction, and mark them in `exact`.
-
-    Only where they add up to the engine's own predictions, so that both explain one function on one background.
-    """
-    m = next((k for k, measure in enumerate(measures) if measure.name == PREDICTION.name), None)
-    if m is None or not np.allclose(background.weights, background.weights[0]):
-        return shares
-    dist = engine.baseline
-    positive = dist.positive if isinstance(dist, Categorical) else None
-    phi = _tree_values(engine.subject.model, background.rows, take_rows(engine.subject.X, rows), positive)
-    total = shares.phi[m].sum(axis=1)
-    if phi is None or phi.shape != shares.phi[m].shape or not np.allclose(phi.sum(axis=1), total, rtol=0, atol=CLOSE):
-        return shares
-    exact[m] = True
-    values, errors = shares.phi.copy(), shares.std_error.copy()
-    values[m], errors[m] = phi, 0.0
-    return shares._replace(phi=values, std_error=errors)
 
 
 def _tree_values(model: Any, background: Table, rows: Table, positive: int | None) -> FloatArray | None:
