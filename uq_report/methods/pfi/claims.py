@@ -357,8 +357,7 @@ class Claiming:
             reason = f"the {what} is infinite for {infinite} of {self.rows.n} observations, and none was dropped"
             self.omissions.append(Omission(self.score.loss.name, name, reason))
             return
-        fitted = changes if changes.effects is not None else changes.fitted(self.rows)
-        self.claims[name] = claim_terms(fitted, base, self.rows, means - self.coefficients)
+        self.claims[name] = claim_terms(changes, base, self.rows, means - self.coefficients)
 
     def result(self, score: ProperScore, options: Mapping[str, Any]) -> Diagnostic:
         """Return the result, with exact p-values where the score allows them and rows count alike."""

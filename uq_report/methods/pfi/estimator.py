@@ -221,7 +221,7 @@ class Estimator:
             held = shuffling.of(feature)
             for stop in looks:
                 shuffling.evaluate(held, stop)
-                changes = held.changes.fitted(self.rows)
+                changes = held.changes
                 terms = feature_terms(changes.of(own), self.rows)
                 if self.settled(terms):
                     break

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
 
@@ -21,9 +21,7 @@ from ...core.statistics.inference import (
     n_units,
     pooled_error,
     shuffled_pairs,
-    solved_to,
     standard_error,
-    two_way,
 )
 from ...core.statistics.verdicts import Distrust, effective_units, events, few_events, heavy_tails
 from ...core.support.arrays import AnyArray, BoolArray, FloatArray, IntArray, Table, column
@@ -198,14 +196,12 @@ class ChangedMeasures:
 
     ``T[:, r, i]``, shape (M, m, n), are those of row i with the value of row ``donors[r, i]``; or, where `codes`
     holds the distinct value of each row, ``T[:, g, i]``, shape (M, G, n), those of row i with the distinct value g,
-    so that all pairs are known. `effects` (2, M, n) are row and donor effects of the shuffles, where they are known,
-    as they are of finite values only.
+    so that all pairs are known.
     """
 
     T: FloatArray
     donors: IntArray
     codes: IntArray | None = None
-    effects: FloatArray | None = None
 
     @property
     def exact(self) -> bool:
@@ -214,13 +210,11 @@ class ChangedMeasures:
 
     def of(self, measures: slice) -> ChangedMeasures:
         """Return the changes of some of the measures."""
-        effects = None if self.effects is None else self.effects[:, measures]
-        return ChangedMeasures(self.T[measures], self.donors, self.codes, effects)
+        return self.replaced(self.T[measures])
 
     def combined(self, C: FloatArray) -> ChangedMeasures:
         """Return the changes of linear combinations of finite measures, C of shape (combinations, M)."""
-        effects = None if self.effects is None else C @ self.effects
-        return ChangedMeasures(np.einsum("cm,mri->cri", C, self.T), self.donors, self.codes, effects)
+        return self.replaced(np.einsum("cm,mri->cri", C, self.T))
 
     def replaced(self, T: FloatArray) -> ChangedMeasures:
         """Return the same shuffles of other values."""
@@ -229,12 +223,6 @@ class ChangedMeasures:
     def without(self, lost: BoolArray) -> ChangedMeasures:
         """Return the changes with 0 in place of some measures, shape (M,)."""
         return self.replaced(np.where(lost[:, None, None], 0.0, self.T))
-
-    def fitted(self, rows: ShuffledRows) -> ChangedMeasures:
-        """Return the changes with row and donor effects of all measures from one fit, where there is one to make."""
-        if self.exact or rows.within or len(self.donors) < MIN_SHUFFLES or self.infinite.any():
-            return self
-        return replace(self, effects=np.stack(two_way(self.T, self.donors, solved_to(rows.weights))))
 
     def shuffled(self, m: int) -> FloatArray:
         """Return one measure in each shuffle, shape (m, n)."""
@@ -264,16 +252,11 @@ class ChangedMeasures:
     @property
     def infinite(self) -> IntArray:
         """How many values of each measure are infinite, and in how many rows, shape (M, 2)."""
-        with np.errstate(invalid="ignore", over="ignore"):
-            if self.effects is not None or np.isfinite(self.T.sum()):
-                return np.zeros((len(self.T), 2), dtype=np.int64)
         return np.stack([(~np.isfinite(self.T)).sum(axis=(1, 2)), self.hit.sum(axis=1)], axis=1)
 
     @property
     def hit(self) -> BoolArray:
         """Which rows have an infinite value, shape (M, n)."""
-        if self.effects is not None:
-            return np.zeros((len(self.T), self.T.shape[2]), dtype=bool)
         return np.asarray(~np.isfinite(self.T).all(axis=1))
 
     def sizes(self, b: FloatArray) -> FloatArray:
@@ -287,19 +270,18 @@ class ChangedMeasures:
 
 
 def pair_terms(changes: ChangedMeasures, unchanged: FloatArray, rows: ShuffledRows) -> PairTerms:
-    """Return the terms of all pairs, or of the shuffles, by their effects where those are known.
+    """Return the terms of all pairs, or of the shuffles.
 
     Residuals of neighbours in a shuffled block are alike, so what the choice of shuffles adds to the estimate is read
     off the repeats themselves. What it adds to the sums over blocks is taken off them as for single rows, too little:
     the interval is rather wide than narrow.
     """
-    T, donors, effects = changes.T, changes.donors, changes.effects
+    T, donors = changes.T, changes.donors
     if changes.codes is not None:
         return all_pairs(T, unchanged, changes.codes, donors, rows.weights)
     if rows.within:
         return _within_terms(T, unchanged)
-    known = None if effects is None else (effects[0], effects[1])
-    pairs = shuffled_pairs(T, unchanged, donors, rows.weights, known)
+    pairs = shuffled_pairs(T, unchanged, donors, rows.weights)
     if not rows.blocks or len(donors) < MIN_SHUFFLES:
         return pairs
     return pairs._replace(mean_noise=pairs.repeats.var(axis=1, ddof=1) / len(donors))
