@@ -50,7 +50,7 @@ def _impurity(subject: Subject) -> kinds.Importance | None:
     )
     frame = pd.DataFrame({"measure": GINI, "feature": list(subject.features), "repeat": 0, "value": values})
     frame, estimates = frame[list(kinds.Importance.columns)], kinds.bare_estimates(frame)
-    names = {"id": GINI, "explainer": ids.AGREEMENT, "title": title}
+    names: dict[str, Any] = {"id": GINI, "explainer": ids.AGREEMENT, "title": title}
     return kinds.Importance(**names, frame=frame, estimates=estimates, measures={GINI: facts})
 
 

@@ -188,8 +188,7 @@ def _gains(
     by_rows, shares = row_gain(columns, normal_score(pit), sampling.weights, fold)
     gains = [scoring.CalibrationScore(SHAPE_GAIN, "nats", of_shape)]
     if not shares.any():
-        reason = "the sample is too small for segments"
-        return gains, (), (Omission(ROW_GAIN, "", reason),)
+        return gains, (), (Omission(ROW_GAIN, "", "the sample is too small for segments"),)
     mean, error = sampling.mean(by_rows - of_shape)
     features: tuple[str, ...] = ()
     if sampling.interval(mean, error, 0.9)[0] > 0:  # else segments show no more than the whole sample does
@@ -334,8 +333,8 @@ class Calibration(BuiltInExplainer):
         finite = [score for score in scores if score.item not in gaps]
         training, given = Training.of_subject(engine), setting.classes(q)
         compared = comparisons(engine, given, sampling, training)
-        ungraded: list[Omission] = []
         drawn: list[Diagnostic] = []
+        ungraded: list[Omission] = []
         if given is None and y.dtype.names is None and not q.censored:
             values, rng = np.asarray(y, dtype=float), engine.rng("residuals")
             columns = (coded(subject, feature) for feature in subject.features if subject.kinds[feature] == "numeric")
@@ -365,14 +364,11 @@ class Calibration(BuiltInExplainer):
         return [result, *parts.results, *covered, compared, *drawn]
 
     def _test_notes(self, sampling: Sampling) -> tuple[str, ...]:
+        """Say how the tests were made."""
         drawn = f"Tests: {self.n_draws} outcomes drawn from the model's own distributions"
         note = f"{drawn}; adjusted p-values are Holm's over all."
-        if sampling.codes is None:
-            return (note,)
-        return (
-            note,
-            "With clusters the tests, ECE, PIT distance and coverage gap use one observation of each, drawn once.",
-        )
+        one = "With clusters the tests, ECE, PIT distance and coverage gap use one observation of each, drawn once."
+        return (note,) if sampling.codes is None else (note, one)
 
 
 def _estimates(
@@ -435,11 +431,8 @@ def _gap_variance(q: Distribution, gap: list[scoring.CalibrationScore], setting:
 
 
 def _infinite(score: scoring.CalibrationScore) -> Omission:
-    """Return why a score with infinite rows has no mean."""
+    """Say that a score has no finite mean."""
     rows = int((~np.isfinite(score.rows)).sum())
-    reason = f"infinite in {rows} of {len(score.rows)} observations"
-    if score.unit == "nats":
-        reason += (
-            ", usually because the model gave what happened a probability of 0; calibrate or smooth its probabilities"
-        )
+    cause = ", usually because the model gave what happened a probability of 0; calibrate or smooth its probabilities"
+    reason = f"infinite in {rows} of {len(score.rows)} observations{cause if score.unit == 'nats' else ''}"
     return Omission(score.item, "", reason)

@@ -249,9 +249,5 @@ def smooth_statistic(u: FloatArray, weights: FloatArray) -> FloatArray:
     >>> smooth_statistic(np.array([[0.0, 1.0], [0.5, 0.5]]), np.array([0.5, 0.5])).round(3)
     array([28.   ,  5.031])
     """
-    x = 2 * u - 1
-    square = np.square(x)
-    one, two, three, four = (power @ weights for power in (x, square, square * x, np.square(square)))
-    legendre = (one, (3 * two - 1) / 2, (5 * three - 3 * one) / 2, (35 * four - 30 * two + 3) / 8)
-    terms = [(2 * k + 1) * np.square(value) for k, value in enumerate(legendre, 1)]
+    terms = [(2 * k + 1) * np.square(special.eval_legendre(k, 2 * u - 1) @ weights) for k in (1, 2, 3, 4)]
     return np.asarray(np.sum(terms, axis=0) / np.square(weights).sum())

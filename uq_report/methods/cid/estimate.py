@@ -188,10 +188,8 @@ def copula_estimate(data: Data, inverter: Inverter, caveats: tuple[str, ...], *,
     Z = cid.normal_scores(np.column_stack([data.numbers, np.asarray(data.y, dtype=float)]))
     precision, facts = inverter(Z)
     notes = [f"Gaussian copula: columns mapped to normal quantiles by mid-ranks; {facts['graph']}.", *caveats]
-    if half:
-        notes.append(
-            "Half of every pair potential is used, for comparison with published figures; it is not the definition."
-        )
+    halved = "Half of every pair potential is used, for comparison with published figures; it is not the definition."
+    notes += [halved] if half else []
     return InformationEstimate(
         data.features,
         (cid.half_potential_terms if half else cid.gaussian_terms)(Z, precision),
@@ -380,16 +378,10 @@ def _first(data: Data, choice: Choice) -> str:
     """Return the estimator to begin with; refuse one that the columns do not allow."""
     name = choice.estimator
     text = [f for f in data.features if data.subject.kinds[f] != "numeric"]
-    if name == "auto":
-        return (
-            "discrete"
-            if text or ((data.gaps or data.infinite) and not choice.free)
-            else "mixed"
-            if data.classes
-            else "copula"
-        )
-    if name == "discrete":
-        return name
+    if name == "auto" and not text and (choice.free or not (data.gaps or data.infinite)):
+        return "mixed" if data.classes else "copula"
+    if name in ("auto", "discrete"):
+        return "discrete"
     if text:
         raise InputError(
             f"cid.estimator {name!r} must get numeric columns; got {', '.join(text)}. "
@@ -420,12 +412,8 @@ def _unsuited(data: Data, title: str) -> list[str]:
     common = [name for name, share in shares.items() if share > MOST_COMMON]
     reasons = [f"values are missing in {listed(list(data.gaps))}"] if data.gaps else []
     reasons += [f"values are infinite in {listed(data.infinite)}"] if data.infinite else []
-    if common:
-        reasons.append(
-            f"more than {100 * MOST_COMMON:.0f}% of the observations share one value of {listed(common)}: a {title} "
-            "does not fit there"
-        )
-    return reasons
+    shared = f"more than {100 * MOST_COMMON:.0f}% of the observations share one value of {listed(common)}"
+    return [*reasons, f"{shared}: a {title} does not fit there"] if common else reasons
 
 
 def _edges(graph: tuple[tuple[str, str], ...] | None, features: Sequence[str]) -> BoolArray | None:
@@ -448,7 +436,7 @@ def _with_copies(
     if not copies:
         return result
     source = np.array([result.features.index(copies.get(f, f)) for f in features])
-    shared = np.bincount(source)[source] > 1
+    shared, (mutual, conditional) = np.bincount(source)[source] > 1, result.terms
 
     def originals(chosen: tuple[int, ...]) -> tuple[int, ...]:
         return tuple(sorted({int(source[k]) for k in chosen}))
@@ -456,9 +444,7 @@ def _with_copies(
     return replace(
         result,
         features=features,
-        terms=InformationTerms(
-            result.terms.mutual[:, source], np.where(shared, 0.0, result.terms.conditional[:, source])
-        ),
+        terms=InformationTerms(mutual[:, source], np.where(shared, 0.0, conditional[:, source])),
         log_p=lambda chosen: result.log_p(originals(chosen)),
         mean_log_p=lambda chosen: result.mean_log_p(originals(chosen)),
         related=result.related[np.ix_(source, source)],

@@ -15,7 +15,7 @@ import pandas as pd
 from ...core.engine.fast_path_evaluator import Engine
 from ...core.explainer import BuiltInExplainer, MethodCard, Prior
 from ...core.model.measures import Measure
-from ...core.model.results import ESTIMATE_COLUMNS, Interaction, Omission, Result
+from ...core.model.results import Interaction, Omission, Result, bare_estimates
 from ...core.model.sampling import Sampling
 from ...core.model.subject import Subject
 from ...core.model.variants import Variant
@@ -107,9 +107,8 @@ class HStatistic(BuiltInExplainer):
                 ranked = bool(by_measure[m].joint_sd >= self.unstable_below * base[m].std())
                 table.append((measure.name, a, b, *by_measure[m], ranked))
         further = ["feature_2", "strength", "joint_sd", "ranked"]
-        bare = dict.fromkeys(("std_error", "lower", "upper", "confidence"), np.nan)
-        columns = ["measure", "feature", "feature_2", "estimate", *further[1:]]
-        estimates = pd.DataFrame(table, columns=columns).assign(**bare, covers="none")[[*ESTIMATE_COLUMNS, *further]]
+        columns = ["measure", "feature", "feature_2", "value", *further[1:]]
+        estimates = bare_estimates(pd.DataFrame(table, columns=columns), *further)
         used = f"{len(rows)} of" if len(rows) < subject.n else "all"
         screened = f" Pairs are among the {self.top} features with the largest total H²." if self.top else ""
         interaction = Interaction(

@@ -12,9 +12,9 @@ import pandas as pd
 
 from ...core.engine.fast_path_evaluator import Engine
 from ...core.explainer import BuiltInExplainer, MethodCard, Prior
+from ...core.model import results as kinds
 from ...core.model.describe import scalar
 from ...core.model.measures import Measure
-from ...core.model.results import ESTIMATE_COLUMNS, Diagnostic, Interaction, Omission, Profile, Result
 from ...core.model.sampling import Sampling
 from ...core.model.subject import Subject
 from ...core.model.variants import Variant
@@ -97,7 +97,7 @@ class Curves:
         self.errors.append(error)
         self.ice.append(values[:, self.rows.ice])
 
-    def omission(self, m: int) -> Omission | None:
+    def omission(self, m: int) -> kinds.Omission | None:
         """Return why one measure has no curve here: the rows that are infinite somewhere on the grid; None if none."""
         infinite, n = int(self.infinite[m].sum()), self.infinite.shape[1]
         measure = self.rows.measures[m].name
@@ -105,7 +105,7 @@ class Curves:
             f"{measure} is infinite for {infinite} of {n} observations somewhere on the grid, usually because the "
             "model assigns probability 0 to an outcome; calibrate or smooth its probabilities"
         )
-        return Omission(measure, " x ".join(grid.feature for grid in self.grids), reason) if infinite else None
+        return kinds.Omission(measure, " x ".join(grid.feature for grid in self.grids), reason) if infinite else None
 
     def places(self) -> dict[str, Any]:
         """Return the columns that say where each point is."""
@@ -142,7 +142,7 @@ class Curves:
 N_BINS = 20
 
 
-def own_values(subject: Subject, curves: Sequence[Curves], base: FloatArray, engine: Engine) -> Diagnostic:
+def own_values(subject: Subject, curves: Sequence[Curves], base: FloatArray, engine: Engine) -> kinds.Diagnostic:
     """Return where each ICE row itself stands: ``x`` its own value, ``value`` its own measure."""
     labels = _labels(subject, engine)
     ice = max((curve.rows.ice for curve in curves), key=len, default=np.arange(0))
@@ -155,7 +155,7 @@ def own_values(subject: Subject, curves: Sequence[Curves], base: FloatArray, eng
     )
 
 
-def distributions(subject: Subject, grids: Sequence[FeatureGrid], engine: Engine) -> Diagnostic:
+def distributions(subject: Subject, grids: Sequence[FeatureGrid], engine: Engine) -> kinds.Diagnostic:
     """Return the histogram of every feature, by class where there are classes."""
     labels = _labels(subject, engine)
     parts = {"all": np.ones(subject.n, dtype=bool)}
@@ -194,8 +194,8 @@ def bin_edges(values: FloatArray) -> FloatArray:
 
 def _diagnostic(
     id: str, title: str, tables: Sequence[Mapping[str, Any]], note: str, meta: Mapping[str, Any]
-) -> Diagnostic:
-    return points(id, title, stacked(tables, Diagnostic.columns), notes=(note,), meta=meta)
+) -> kinds.Diagnostic:
+    return points(id, title, stacked(tables, kinds.Diagnostic.columns), notes=(note,), meta=meta)
 
 
 def _own_lines(subject: Subject, curves: Sequence[Curves], base: FloatArray) -> list[dict[str, Any]]:
@@ -299,7 +299,7 @@ class PartialDependence(BuiltInExplainer):
         points = features * self.grid_resolution + len(self.pairs) * self.grid_resolution**2
         return subject.n * points
 
-    def explain(self, subject: Subject, engine: Engine, prior: Prior) -> Sequence[Result]:
+    def explain(self, subject: Subject, engine: Engine, prior: Prior) -> Sequence[kinds.Result]:
         """Return ``pdp``, ``pdp.own`` and ``pdp.distribution``; ``pdp.surface`` and ``.interaction`` of pairs."""
         measures, omitted = row_measures(self.name, engine, self.measures)
         features, names = features_of(self.name, subject, self.features, self.pairs, self.custom_values)
@@ -317,7 +317,7 @@ class PartialDependence(BuiltInExplainer):
         double = [Curves((grids[a], grids[b]), rows, joint) for a, b in self.pairs if {a, b} <= set(grids)]
         fill([(variant, c.add) for c in (*single, *double) for variant in c.variants()], engine, measures)
         notes = (*rows.sampling.notes(), *(note for grid in grids.values() for note in grid.notes))
-        results: list[Result] = [self._profile(single, engine, (rule, *notes), (*omitted, *unknown, *flat))]
+        results: list[kinds.Result] = [self._profile(single, engine, (rule, *notes), (*omitted, *unknown, *flat))]
         if self.pairs:
             surface = self._profile(double, engine, notes, (*omitted, *unknown), joint=True)
             results += [surface, self._interaction(double, surface)]
@@ -325,54 +325,55 @@ class PartialDependence(BuiltInExplainer):
             results.append(own_values(subject, single, base, engine))
         return [*results, distributions(subject, profiled, engine)]
 
-    def _grids(self, subject: Subject, names: Sequence[str]) -> tuple[dict[str, FeatureGrid], list[Omission]]:
+    def _grids(self, subject: Subject, names: Sequence[str]) -> tuple[dict[str, FeatureGrid], list[kinds.Omission]]:
         """Return the grid of every feature, and those that have no value to put on one."""
         grids, empty = {}, []
         for name in names:
             custom = _points(subject, name, self.custom_values[name]) if name in self.custom_values else None
             grid = make_grid(subject, name, self.grid_resolution, self.percentiles, self.max_levels, custom)
             if grid is None:
-                reason = "all of its values are missing, so it has no grid"
-                empty.append(Omission("", name, reason))
+                empty.append(kinds.Omission("", name, "all of its values are missing, so it has no grid"))
             else:
                 grids[name] = grid
         return grids, empty
 
-    def _sloped(self, grids: list[FeatureGrid]) -> tuple[list[FeatureGrid], list[Omission]]:
+    def _sloped(self, grids: list[FeatureGrid]) -> tuple[list[FeatureGrid], list[kinds.Omission]]:
         """Return the grids that have a curve, and the features that have no slope where slopes are asked for."""
         if self.mode != "derivative":
             return grids, []
         sloped = [grid for grid in grids if grid.numeric and len(grid.steps) > 1]
         reason = "a slope needs a numeric feature with two values or more"
-        return sloped, [Omission("", grid.feature, reason) for grid in grids if grid not in sloped]
+        return sloped, [kinds.Omission("", grid.feature, reason) for grid in grids if grid not in sloped]
 
     def _profile(
         self,
         curves: Sequence[Curves],
         engine: Engine,
         notes: tuple[str, ...],
-        omissions: tuple[Omission, ...],
+        omissions: tuple[kinds.Omission, ...],
         *,
         joint: bool = False,
-    ) -> Profile:
+    ) -> kinds.Profile:
         """Return the finite curves as one result, and the others as omissions."""
         every = [(m, c) for m in range(len(curves[0].rows.measures) if curves else 0) for c in curves]
         gaps = [c.omission(m) for m, c in every]
         finite = [curve for curve, gap in zip(every, gaps, strict=True) if gap is None]
         places = ("feature_2", "x", "level", "x_2", "level_2") if joint else ("x", "level")
         points = {name: [scalar(value) for value in values] for name, values in self.custom_values.items()}
-        return Profile(
+        return kinds.Profile(
             id="pdp.surface" if joint else "pdp",
             explainer=self.name,
             title="Joint partial dependence" if joint else "Partial dependence and ICE",
-            frame=stacked([c.lines(m) for m, c in finite], Profile.columns),
-            estimates=stacked([c.estimates(m, engine.confidence) for m, c in finite], (*ESTIMATE_COLUMNS, *places)),
+            frame=stacked([c.lines(m) for m, c in finite], kinds.Profile.columns),
+            estimates=stacked(
+                [c.estimates(m, engine.confidence) for m, c in finite], (*kinds.ESTIMATE_COLUMNS, *places)
+            ),
             options=asdict(self) | {"custom_values": points},
             notes=(*notes, "Intervals are pointwise and cover new test samples for the fixed model."),
             omissions=(*omissions, *filter(None, gaps)),
         )
 
-    def _interaction(self, curves: Sequence[Curves], surface: Profile) -> Interaction:
+    def _interaction(self, curves: Sequence[Curves], surface: kinds.Profile) -> kinds.Interaction:
         """Return how much the spread along one feature differs between the points of the other, by pair."""
         lines = []
         for c in curves:
@@ -380,15 +381,14 @@ class PartialDependence(BuiltInExplainer):
             if min(values.shape[:2]) > 1:
                 strength = np.mean([values.std(axis=k, ddof=1).std(axis=0, ddof=1) for k in (0, 1)], axis=0)
                 strength = np.where(strength < ROUNDING * np.abs(values).max(axis=(0, 1)), 0.0, strength)
-                lines += [{**c.names(m), "estimate": s} for m, s in enumerate(strength) if c.omission(m) is None]
-        bare = dict.fromkeys(("std_error", "lower", "upper", "confidence"), np.nan) | {"covers": "none"}
-        keys = [col.MEASURE, col.FEATURE, col.FEATURE_2, col.ESTIMATE]
-        estimates = pd.DataFrame(lines, columns=keys).assign(**bare)[[*ESTIMATE_COLUMNS, col.FEATURE_2]]
-        return Interaction(
+                lines += [{**c.names(m), "value": s} for m, s in enumerate(strength) if c.omission(m) is None]
+        keys = [col.MEASURE, col.FEATURE, col.FEATURE_2, col.VALUE]
+        estimates = kinds.bare_estimates(pd.DataFrame(lines, columns=keys), col.FEATURE_2)
+        return kinds.Interaction(
             id=ids.PDP_INTERACTION,
             explainer=self.name,
             title="Interaction strength: partial dependence",
-            frame=estimates.assign(repeat=0, value=estimates["estimate"])[list(Interaction.columns)],
+            frame=estimates.assign(repeat=0, value=estimates["estimate"])[list(kinds.Interaction.columns)],
             estimates=estimates,
             options=surface.options,
             notes=(

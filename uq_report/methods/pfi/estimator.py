@@ -21,13 +21,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import cast
 
 import numpy as np
 
 from ...core.engine.fast_path_evaluator import Engine
-from ...core.model.measures import Change, Measure
+from ...core.model.measures import Measure
 from ...core.model.subject import Subject
 from ...core.model.variants import Variant
 from ...core.statistics.verdicts import Judgement, judge
@@ -113,30 +112,9 @@ class Shuffler:
     def evaluate(self, held: FeatureShuffles, stop: int) -> None:
         """Evaluate shuffles of a set up to number `stop`, or all its values."""
         left = held.left(stop)
-        evaluated = [measure for m, measure in enumerate(self.measures) if m not in self._changes]
-        for group in self.engine.evaluate(map(held.variant, left), evaluated, total=len(left)):
+        for group in self.engine.evaluate(map(held.variant, left), self.measures, total=len(left)):
             for v in range(group.values.shape[1]):
-                held.take(self._with_changes(group.values[:, v]))
-
-    @cached_property
-    def _changes(self) -> dict[int, tuple[Change, int, FloatArray]]:
-        """The positions of changes: the rule, the position of the uncertainty, and that unchanged."""
-        at, changes = {measure.name: m for m, measure in enumerate(self.measures)}, {}
-        for m, measure in enumerate(self.measures):
-            rule = measure.rows
-            if isinstance(rule, Change) and rule.of.name in at:
-                changes[m] = rule, at[rule.of.name], rule.uncertainty(self.base[at[rule.of.name]])
-        return changes
-
-    def _with_changes(self, evaluated: FloatArray) -> FloatArray:
-        """Return the values of all measures, shape (measures, n), from those that were evaluated."""
-        if not self._changes:
-            return evaluated
-        values = np.empty(self.base.shape)
-        values[[m for m in range(len(values)) if m not in self._changes]] = evaluated
-        for m, (rule, of, unchanged) in self._changes.items():
-            values[m] = rule.between(values[of], unchanged)
-        return values
+                held.take(group.values[:, v])
 
     def of_all(self, base: FloatArray, n_full: int) -> FeatureShuffles:
         """Return all features as one set, to take the measures whose values unchanged are `base`, the first in full."""
