@@ -28,11 +28,9 @@ from ...evidence.run import Run
 from ...evidence.view import EstimateLine, by_feature, lines_of
 from ..shared.checks import about
 from ..shared.estimates import grouped
-from .rankings import Ranking, read_rankings
 
 HALF = 0.5  # of the features at most lead a ranking
 LEADS = "place <= top and share <= half"
-Rankings = Mapping[tuple[str, str], Ranking]
 
 
 CONTRADICTED = Rule(
@@ -57,6 +55,37 @@ WITHOUT_BENEFIT = Rule(
     raised=(f"{LEADS} and lowered <= 0 and p_negative <= level and p_other <= level",),
     rests_on="breiman:permutation importance",
 )
+
+
+@dataclass(frozen=True)
+class Ranking:
+    """One ranking of ``agreement``: the result it ranks, its measure, and a line per feature, first rank first."""
+
+    id: str
+    measure: str
+    lines: tuple[RankLine, ...]
+
+    @property
+    def role(self) -> str:
+        """The question it answers."""
+        return self.lines[0].role
+
+    @property
+    def sure(self) -> bool:
+        """Whether its ranks have intervals."""
+        return all(line.has_interval for line in self.lines)
+
+
+def read_rankings(view: AgreementView) -> list[Ranking]:
+    """Return every ranking, in the result's order; of a feature with several lines the last one."""
+    by_method = grouped(view.lines, lambda line: (line.item, line.measure))
+    return [
+        Ranking(key, measure, tuple(sorted(by_feature(lines).values(), key=lambda line: line.estimate)))
+        for (key, measure), lines in by_method.items()
+    ]
+
+
+Rankings = Mapping[tuple[str, str], Ranking]
 
 
 def _rankings(agreement: AgreementView) -> Rankings:
@@ -176,10 +205,8 @@ def _benefit(own: Mapping[str, SignVerdict]) -> dict[str, float]:
 
 
 def _useless(feature: str, methods: Sequence[str], own: Mapping[str, SignVerdict]) -> Said:
-    words = "; ".join(
-        f"{sign.verdict} for {measure_words(name)}, {value_words(sign.estimate, sign.lower, sign.upper)}"
-        for name, sign in own.items()
-    )
+    sizes = {name: value_words(sign.estimate, sign.lower, sign.upper) for name, sign in own.items()}
+    words = "; ".join(f"{sign.verdict} for {measure_words(name)}, {sizes[name]}" for name, sign in own.items())
     worst = min(own.values(), key=lambda sign: sign.estimate)
     return {
         "statement": f"{short(feature)} is among the leading drivers of the prediction, but permuting it does not "
@@ -369,29 +396,29 @@ def _seeds(rule: Rule, run: Run) -> RuleOutcome:
     view, allowed = needed(Pfi, run), rule.thresholds["max_shuffle_variance"]
     exact = bool(view.lines) and all(line.shuffling_error == 0 for line in view.lines)
     few = view.result.frame[col.REPEAT].nunique() < MIN_SHUFFLES
-    require(
-        exact or not few, f"fewer than {MIN_SHUFFLES} random permutations do not allow their variance to be estimated"
-    )
+    reason = f"fewer than {MIN_SHUFFLES} random permutations do not allow their variance to be estimated"
+    require(exact or not few, reason)
     every = [] if exact else list(shufflings(view, rule.thresholds))
     most = share_words(max((x.share for x in every), default=0.0))
+    passed = f"The random permutations have at most {most} of the variance of an importance."
+    if exact:
+        passed = "All pairs of observations were used: the permutation importances do not depend on a seed."
     return family(
         rule,
         every,
         lambda x: {"share": x.share, "p_adjusted": x.p_adjusted},
         lambda x: _seeded(x, allowed),
         undecided=lambda rest: [measure_words(x.measure) for x in rest if x.upper > allowed],
-        passed="All pairs of observations were used: the permutation importances do not depend on a seed."
-        if exact
-        else f"The random permutations have at most {most} of the variance of an importance.",
+        passed=passed,
     )
 
 
 def _seeded(shuffling: ShuffleShare, allowed: float) -> Said:
     share = (shuffling.share, shuffling.lower, shuffling.upper)
     return {
-        "statement": f"The random choice of {shuffling.n_repeats} permutations has "
-        f"{share_words(*share)} of the variance of the importances for "
-        f"{measure_words(shuffling.measure)}: another seed would change the values. The intervals account for this.",
+        "statement": f"The random choice of {shuffling.n_repeats} permutations has {share_words(*share)} of the "
+        f"variance of the importances for {measure_words(shuffling.measure)}: another seed would change the values. "
+        "The intervals account for this.",
         "remedy": f"Use about {shuffling.needed(allowed)} permutations per feature.",
         **about(share, ids.PFI, measures=(shuffling.measure,), features=shuffling.features, threshold=allowed),
     }

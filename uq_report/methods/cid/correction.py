@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from ...core.engine.fast_path_evaluator import Engine
-from ...core.explainer import BuiltInExplainer, MethodCard, Prior
+from ...core.explainer import Prior
 from ...core.model.measures import without_parts
 from ...core.model.results import Importance, Omission, Result, RowValues
 from ...core.model.sampling import t_quantile
@@ -25,7 +25,7 @@ from ...evidence import ids
 from ...evidence.importance import ABOUT_0, UNDETERMINED, CoverCorrectedLine, Pfi, PfiLine
 from ...evidence.information import CidCover
 from ...evidence.view import View
-from ..shared.cards import card_of
+from ..shared.cards import CardedExplainer
 from ..shared.estimates import estimate as estimate_columns
 from ..shared.terms import ChangedMeasures, ImportanceTerms, ShuffledRows, as_means, feature_terms, infinite_values
 
@@ -35,7 +35,7 @@ COMPARED = ("plain", "joint", "change")
 
 
 @dataclass(frozen=True)
-class CoverCorrection(BuiltInExplainer):
+class CoverCorrection(CardedExplainer):
     """Permutation importance of a feature whose partners, which could replace it, are lost already.
 
     ``corrected PFI_j = PFI(C_j and j) - PFI(C_j)``, where C_j is the covering set of j
@@ -67,7 +67,6 @@ class CoverCorrection(BuiltInExplainer):
     name: ClassVar[str] = ids.COVER
     section: ClassVar[str] = "relations.cover"
     priority: ClassVar[int] = 14
-    card: ClassVar[MethodCard] = card_of(name)
     needs: ClassVar[tuple[str, ...]] = (ids.CID, ids.PFI)
 
     def explain(self, subject: Subject, engine: Engine, prior: Prior) -> Sequence[Result]:

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from ...core.engine.fast_path_evaluator import Engine
-from ...core.explainer import BuiltInExplainer, MethodCard, Prior
+from ...core.explainer import Prior
 from ...core.model.measures import Measure
 from ...core.model.results import ESTIMATE_COLUMNS, Diagnostic, Importance, Omission, Result, RowValues
 from ...core.model.sampling import Sampling
@@ -24,7 +24,7 @@ from ...core.support.errors import InputError
 from ...evidence import columns as col
 from ...evidence import ids
 from ...evidence.information import COVERED, MUTUAL, OF_ENTROPY, OF_VARIANCE, SHARE, CorrectedLine
-from ..shared.cards import card_of
+from ..shared.cards import CardedExplainer
 from ..shared.estimates import estimate as estimate_columns
 from ..shared.estimates import points
 from ..shared.grids import stacked
@@ -38,7 +38,7 @@ OF_CELLS = "Information given a set is that of the field of the set and y alone,
 
 
 @dataclass(frozen=True)
-class CoveredInformation(BuiltInExplainer):
+class CoveredInformation(CardedExplainer):
     """Covered information of every feature, and permutation importance corrected for it (Pereira et al.).
 
     ``CI_i = I(X_i; Y) - I(X_i; Y | U)``, with U all other features, from one fitted Markov random
@@ -93,7 +93,6 @@ class CoveredInformation(BuiltInExplainer):
     name: ClassVar[str] = "cid"
     section: ClassVar[str] = "relations.cover"
     priority: ClassVar[int] = 8
-    card: ClassVar[MethodCard] = card_of(name)
     needs: ClassVar[tuple[str, ...]] = (ids.PFI,)
 
     def cost(self, subject: Subject, engine: Engine) -> int:

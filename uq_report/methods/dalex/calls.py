@@ -209,19 +209,16 @@ class Dalex:
 
         seed = int(self.engine.rng(part).integers(2**31))
         classes = self.classifies and label == PREDICTION.name
-        kind = "classification" if classes else "regression"
+        how = {"label": label, "model_type": "classification" if classes else "regression"}
         try:
             with contained(seed):
-                explainer = dalex.Explainer(
-                    self, data, None, predict, label=label, verbose=False, precalculate=False, model_type=kind
-                )
+                explainer = dalex.Explainer(self, data, None, predict, verbose=False, precalculate=False, **how)
                 explainer.y = np.zeros(len(data)) if y is None else y
                 return getattr(explainer, part)(**options)
         except UQReportError:
             raise
         except Exception as error:
-            reason = f"DALEX's {part.replace('_', ' ')} failed: {words_of(error)}"
-            raise GapError(label, "", reason) from error
+            raise GapError(label, "", f"DALEX's {part.replace('_', ' ')} failed: {words_of(error)}") from error
 
     def fields(self, part: str, title: str, gaps: Sequence[Omission]) -> dict[str, Any]:
         """Return the fields that dalex's results have in common."""
@@ -231,11 +228,8 @@ class Dalex:
     def notes(self, rows: IntArray) -> tuple[str, ...]:
         """Say on which observations dalex was computed, and what it does not use."""
         n, columns = self.subject.n, {"sample weights": self.subject.weights, "clusters": self.subject.clusters}
-        used = (
-            f"Computed on {len(rows)} of {n} observations, drawn once."
-            if len(rows) < n
-            else f"Computed on all {n} observations."
-        )
+        some = f"{len(rows)} of {n} observations, drawn once" if len(rows) < n else f"all {n} observations"
+        used = f"Computed on {some}."
         unread = [name for name, values in columns.items() if values is not None]
         ignored = f"dalex does not use {' or '.join(unread)}: every observation counts once."
         return (used, ignored) if unread else (used,)

@@ -176,6 +176,11 @@ CUTOFF = 0.5
 COMPARES = "it compares an observation with its unchanged self, and the intermediate steps combine several observations"
 
 
+_BASELINE = (
+    "DALEX's baseline permutes the outcomes, which only the loss of the prediction uses: other measures have none."
+)
+
+
 def model_parts(dalex: Dalex, rows: IntArray, n_repeats: int, which: str) -> Importance:
     """Return dalex's permutation importance: the loss after shuffling minus the full model's, per round.
 
@@ -189,10 +194,11 @@ def model_parts(dalex: Dalex, rows: IntArray, n_repeats: int, which: str) -> Imp
         if not finite["_full_model_"]:
             gaps.append(Omission(measure.name, "", _infinite("before any permutation")))
             continue
-        for name in (name for name in dalex.features if not finite[name]):
+        kept = [name for name in dalex.features if finite[name]]
+        for name in (name for name in dalex.features if name not in kept):
             where = f"in {int((~np.isfinite(rounds[name])).sum())} of {n_repeats} rounds"
             gaps.append(Omission(measure.name, name, _infinite(where)))
-        changes = rounds[[name for name in dalex.features if finite[name]]]
+        changes = rounds[kept]
         if len(changes.columns):
             long = changes.sub(rounds["_full_model_"], axis=0).melt(var_name="feature", ignore_index=False)
             frames.append(long.reset_index(names="repeat").assign(measure=measure.name))
@@ -212,10 +218,7 @@ def model_parts(dalex: Dalex, rows: IntArray, n_repeats: int, which: str) -> Imp
             f"Values are DALEX's drop-out loss minus its full-model loss, by round. Losses: {losses}.",
             "The spread is that of the permutations only and is no interval.",
             *([f"DALEX permuted {which}."] if which else []),
-            (
-                "DALEX's baseline permutes the outcomes, which only the loss of the prediction uses: other measures "
-                "have none."
-            ),
+            _BASELINE,
             *dalex.notes(rows),
         ),
         meta=facts,
@@ -399,9 +402,8 @@ def _attribution(
         return mixtures.measured(X, row, measure)
 
     data, new = (dalex.cells.table(of, others=True) for of in (mixtures.background, [row]))
-    answer = dalex.ask(
-        "predict_parts", measure.name, data, None, predict, new_observation=new, type=predict_type, B=n_paths
-    )
+    options = {"new_observation": new, "type": predict_type, "B": n_paths}
+    answer = dalex.ask("predict_parts", measure.name, data, None, predict, **options)
     table = _shapley(answer) if predict_type == "shap" else _break_down(answer.result)
     if not (np.isfinite(table["base"]) and np.isfinite(table["value"]).all()):
         raise GapError(measure.name, "", f"infinite for observation {row}. The cause is {INFINITE_REMEDY}")

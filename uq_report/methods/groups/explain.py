@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from ...core.engine.fast_path_evaluator import Engine
-from ...core.explainer import BuiltInExplainer, MethodCard, Prior
+from ...core.explainer import Prior
 from ...core.model.measures import PREDICTION, Measure
 from ...core.model.results import Diagnostic, Omission, Result
 from ...core.model.sampling import Sampling
@@ -26,7 +26,7 @@ from ...evidence import columns as col
 from ...evidence import ids
 from ..shared.association import NumericColumn, association, coded, forecasts, row_groups, skill
 from ..shared.attributes import attributes
-from ..shared.cards import card_of
+from ..shared.cards import CardedExplainer
 from ..shared.estimates import diagnostic, error_of, estimate, row_pieces
 from ..shared.predicted import PredictedNumber, predicted
 from .contrasts import ALL, EXACT_UNITS, GroupDifference, Plan, difference, row_values
@@ -271,7 +271,7 @@ DIFFERENCES = (*COLUMNS, "n_rest", "overall", "scale")
 
 
 @dataclass(frozen=True)
-class Groups(BuiltInExplainer):
+class Groups(CardedExplainer):
     """Predictions against outcomes, losses and uncertainty by group of each protected attribute, and its proxies.
 
     Attributes of more than `max_levels` ordered values are cut at their quartiles. For each group: prediction and
@@ -315,7 +315,6 @@ class Groups(BuiltInExplainer):
     name: ClassVar[str] = "groups"
     section: ClassVar[str] = "outcomes.groups"
     priority: ClassVar[int] = 5
-    card: ClassVar[MethodCard] = card_of(name)
 
     def explain(self, subject: Subject, engine: Engine, prior: Prior) -> Sequence[Result]:
         """Return ``groups``, ``groups.difference``, ``groups.proxy`` and ``groups.use``."""

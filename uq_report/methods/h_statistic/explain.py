@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from ...core.engine.fast_path_evaluator import Engine
-from ...core.explainer import BuiltInExplainer, MethodCard, Prior
+from ...core.explainer import Prior
 from ...core.model.measures import Measure
 from ...core.model.results import Interaction, Omission, Result, bare_estimates
 from ...core.model.sampling import Sampling
@@ -22,7 +22,7 @@ from ...core.model.variants import Variant
 from ...core.support import options as opt
 from ...core.support.arrays import FloatArray, IntArray
 from ...core.support.errors import InputError
-from ..shared.cards import card_of
+from ..shared.cards import CardedExplainer
 from ..shared.choice import INFINITE_REMEDY, draw, row_measures
 from ..shared.grids import features_of
 
@@ -38,7 +38,7 @@ class Strength(NamedTuple):
 
 
 @dataclass(frozen=True)
-class HStatistic(BuiltInExplainer):
+class HStatistic(CardedExplainer):
     """H² of every pair of features, and of each feature with all others, of any measure.
 
     ``H²_jk = Σ_i [PD_jk - PD_j - PD_k]² / Σ_i PD_jk²`` and ``H²_j = Σ_i [F - PD_j - PD_-j]² / Σ_i F²``
@@ -74,7 +74,6 @@ class HStatistic(BuiltInExplainer):
     name: ClassVar[str] = "h_statistic"
     section: ClassVar[str] = "robustness.interactions"
     priority: ClassVar[int] = 12
-    card: ClassVar[MethodCard] = card_of(name)
 
     def cost(self, subject: Subject, engine: Engine) -> int:
         """Return about how many rows it will have predicted: every row with another row's values."""

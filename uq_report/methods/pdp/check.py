@@ -68,9 +68,8 @@ def ale_steps(view: Ale, run: Run, measure: str, feature: str, rows_per_step: in
     """
     points = _points(view, view.lines, measure, feature)
     if feature in view.result.options.get("edges", {}):
-        raise UnsupportedError(
-            "the edges of its local effect were given, so the number of observations between them is unknown"
-        )
+        reason = "the edges of its local effect were given, so the number of observations between them is unknown"
+        raise UnsupportedError(reason)
     facts, error = SubjectFacts.of(run), np.array([line.std_error_change for line in points])
     if facts.n is None or np.isnan(error).any():
         raise UnsupportedError("a bin of its local effect has no standard error")
@@ -231,9 +230,8 @@ class Direction(TableCheck):
     @property
     def rules(self) -> tuple[Rule, ...]:
         """The rule, with this check's thresholds and measure."""
-        return tuple(
-            replace(rule, when=rule.when.replace("{measure}", verbatim(self.measure))) for rule in super().rules
-        )
+        (rule,) = super().rules
+        return (replace(rule, when=rule.when.replace("{measure}", verbatim(self.measure))),)
 
     def check(self, run: Run) -> Outcome:
         """Judge the stated features, by the curves that have an error."""

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from ...core.engine.fast_path_evaluator import Engine
-from ...core.explainer import BuiltInExplainer, MethodCard, Prior
+from ...core.explainer import Prior
 from ...core.model import results as kinds
 from ...core.model.describe import scalar
 from ...core.model.measures import Measure
@@ -24,7 +24,7 @@ from ...core.support.errors import InputError
 from ...distributions import Categorical
 from ...evidence import columns as col
 from ...evidence import ids
-from ..shared.cards import card_of
+from ..shared.cards import CardedExplainer
 from ..shared.choice import leading, row_measures
 from ..shared.estimates import estimate, points
 from ..shared.grids import FeatureGrid, are_pairs, features_of, fill, make_grid, stacked, surface_places
@@ -230,7 +230,7 @@ def _counts(feature: str, own: FloatArray, bins: FloatArray, parts: Mapping[str,
 
 
 @dataclass(frozen=True)
-class PartialDependence(BuiltInExplainer):
+class PartialDependence(CardedExplainer):
     """PDP and ICE of all measures from one prediction pass.
 
     ``ICE_i(x; j) = measure(q(.|x_-j^(i), x_j = x), y_i)`` and ``PDP(x; j) = mean_i ICE_i(x; j)``
@@ -285,7 +285,6 @@ class PartialDependence(BuiltInExplainer):
     name: ClassVar[str] = "pdp"
     section: ClassVar[str] = "soundness.profiles"
     priority: ClassVar[int] = 7
-    card: ClassVar[MethodCard] = card_of(name)
 
     def __post_init__(self) -> None:
         """Refuse options that cannot be used; ``"centered"`` is ``"centred"``."""
@@ -428,7 +427,5 @@ def _ice_rows(engine: Engine, most: int) -> tuple[IntArray, str]:
     order = np.argsort(key, kind="stable")
     rows = np.sort(order[np.linspace(0, n - 1, most).round().astype(int)])
     words = {"mean": "the prediction", "entropy": "the entropy", "": "the position"}[by]
-    return (
-        rows,
-        f"ICE curves of {most} of {n} observations, at equally spaced ranks of {words}. Averages use all observations.",
-    )
+    rule = f"ICE curves of {most} of {n} observations, at equally spaced ranks of {words}"
+    return rows, f"{rule}. Averages use all observations."

@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from ...core.engine.fast_path_evaluator import Engine
-from ...core.explainer import BuiltInExplainer, MethodCard, Prior
+from ...core.explainer import Prior
 from ...core.model.measures import DECOMPOSITION, ENTROPY, PARTS, SET_SIZE, VARIANCE, Measure
 from ...core.model.results import Importance, Omission, Result
 from ...core.model.subject import Subject
@@ -18,7 +18,7 @@ from ...core.support import options as opt
 from ...core.support.arrays import FloatArray
 from ...core.support.errors import InputError, nearest
 from ...evidence.importance import CLAIMED
-from ..shared.cards import card_of
+from ..shared.cards import CardedExplainer
 from ..shared.choice import at_most, refuse_none
 from ..shared.members import DrawnMembers
 from ..shared.terms import ShuffledRows, usual_margin, with_wholes
@@ -33,7 +33,7 @@ JOINT_SHUFFLES = 10  # of associated features together: more would narrow an int
 
 
 @dataclass(frozen=True)
-class PermutationImportance(BuiltInExplainer):
+class PermutationImportance(CardedExplainer):
     """How much a measure rises when one feature, or a group of them, is shuffled among the rows.
 
     ``PFI_k = mean_i [measure(q(. | x̃_S, x_-S), y) - measure(q(. | x), y)]`` for shuffle k, and their mean.
@@ -109,7 +109,6 @@ class PermutationImportance(BuiltInExplainer):
     name: ClassVar[str] = "pfi"
     section: ClassVar[str] = "prediction.importance"
     priority: ClassVar[int] = 3
-    card: ClassVar[MethodCard] = card_of(name)
 
     def __post_init__(self) -> None:
         """Refuse options that cannot be used."""

@@ -14,7 +14,7 @@ from scipy.optimize import nnls
 from scipy.special import chdtri
 
 from ...core.engine.fast_path_evaluator import Engine
-from ...core.explainer import BuiltInExplainer, MethodCard, Prior
+from ...core.explainer import Prior
 from ...core.model.results import Diagnostic, Omission, Result
 from ...core.model.sampling import Sampling
 from ...core.model.subject import Subject
@@ -26,7 +26,7 @@ from ...evidence import ids
 from ...evidence.information import AFTER, BEFORE, WITH_TARGET, WITHOUT_TARGET
 from ..shared import association
 from ..shared.association import NumericColumn, associations, coded, kind_of
-from ..shared.cards import card_of
+from ..shared.cards import CardedExplainer
 from ..shared.choice import draw
 from ..shared.estimates import diagnostic, points
 
@@ -358,7 +358,7 @@ class FeaturePrediction(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Redundancy(BuiltInExplainer):
+class Redundancy(CardedExplainer):
     """Out-of-sample R² of each feature from all others (Wood et al., figure 9).
 
     Each feature is predicted from the others, and again with the target beside them, in folds of rows: by a ridge
@@ -394,7 +394,6 @@ class Redundancy(BuiltInExplainer):
     name: ClassVar[str] = "redundancy"
     section: ClassVar[str] = "relations.dependence"
     priority: ClassVar[int] = 10
-    card: ClassVar[MethodCard] = card_of(name)
 
     def explain(self, subject: Subject, engine: Engine, prior: Prior) -> Sequence[Result]:
         """Return ``redundancy``, ``redundancy.partner`` and, for strong partners, ``redundancy.joint``."""

@@ -268,11 +268,11 @@ def _steps(sample: DerivativeSample, features: Sequence[str], step: float, reaso
     """Return the finite-step form: √(2 KL) / |Δx|, or √(4 D_half) / |Δx| for all where a KL is infinite."""
     plans = {f: _plan(sample, f, step) for f in features}
     moved = _moved(sample, [v for variants, *_ in plans.values() for v in variants])
-    infinite = int(np.isinf(moved.kl).sum())
+    infinite = int(np.isinf(moved["kl"]).sum())
     order: Order = "half" if infinite else "kl"
-    lengths = sensitivity(moved.half if infinite else moved.kl, order)
+    lengths = sensitivity(moved[order], order)
     local = Local({}, {}, _words(order, step, reason), {}, _why(sample, infinite, reason))
-    means = moved.means
+    means = moved["means"]
     own, start = sample.engine.baseline.mean() if len(means) else np.empty(0), 0
     for f, (variants, chance, sign) in plans.items():
         part = slice(start, start + len(variants))
@@ -302,19 +302,11 @@ def _plan(sample: DerivativeSample, feature: str, step: float) -> tuple[list[Var
     return moves, np.full((2, 1), 0.5), np.array([[1.0], [-1.0]])
 
 
-class _Moved(NamedTuple):
-    """Divergences in nats and the mean after each move, (variants, rows); empty where there is no mean."""
-
-    kl: FloatArray
-    half: FloatArray
-    means: FloatArray
-
-
-def _moved(sample: DerivativeSample, variants: Sequence[Variant]) -> _Moved:
+def _moved(sample: DerivativeSample, variants: Sequence[Variant]) -> dict[str, FloatArray]:
     """Return what the variants of every row diverge by, and their means."""
     engine, n, edges = sample.engine, len(sample.rows), _edges(sample.engine.baseline)
     base = engine.baseline if edges is None else in_cells(engine.baseline, edges)
-    moves: dict[str, list[FloatArray]] = {name: [] for name in _Moved._fields}
+    moves: dict[str, list[FloatArray]] = {"kl": [], "half": [], "means": []}
     for dist in predicted(sample.subject.X, variants, engine.predict, engine.rows_together) if variants else ():
         width = len(dist) // n
         after = dist if edges is None else in_cells(dist, edges)
@@ -324,7 +316,7 @@ def _moved(sample: DerivativeSample, variants: Sequence[Variant]) -> _Moved:
             values["means"] = np.array(dist.mean())
         for name, value in values.items():
             moves[name] += list(value.reshape(n, width).T)
-    return _Moved(**{name: np.array(rows).reshape(-1, n) for name, rows in moves.items()})
+    return {name: np.array(rows).reshape(-1, n) for name, rows in moves.items()}
 
 
 def _edges(base: Distribution) -> FloatArray | None:

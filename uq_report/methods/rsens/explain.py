@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import combinations, product
 from typing import Any, ClassVar
@@ -11,16 +11,16 @@ import numpy as np
 import pandas as pd
 
 from ...core.engine.fast_path_evaluator import Engine
-from ...core.explainer import BuiltInExplainer, MethodCard, Prior
+from ...core.explainer import Prior
 from ...core.model import results as kinds
 from ...core.model.subject import Subject
 from ...core.support import options as opt
-from ...core.support.arrays import FloatArray
+from ...core.support.arrays import FloatArray, IntArray
 from ...core.support.errors import UnsupportedError
 from ...distributions import Categorical
 from ...evidence import ids
 from ...evidence.importance import RSENS, RSENS2
-from ..shared.cards import card_of
+from ..shared.cards import CardedExplainer
 from ..shared.estimates import estimate, points
 from ..shared.grids import features_of, stacked
 from .compare import MOVES, NAMES, comparators
@@ -40,7 +40,7 @@ FACTS = {
 
 
 @dataclass(frozen=True)
-class RSens(BuiltInExplainer):
+class RSens(CardedExplainer):
     """Uncertainty-aware sensitivity of the predictive distribution (Paananen et al.).
 
     ``R-sens(x, d) = √(α (∂λ/∂x_d)' I(λ) (∂λ/∂x_d))`` with λ(x) the parameters of q(y|x) and I their
@@ -98,7 +98,6 @@ class RSens(BuiltInExplainer):
     name: ClassVar[str] = "rsens"
     section: ClassVar[str] = "uncertainty.sensitivity"
     priority: ClassVar[int] = 9
-    card: ClassVar[MethodCard] = card_of(name)
 
     def cost(self, subject: Subject, engine: Engine) -> int:
         """Return how many rows it predicts at least, for the comparators; 0 where a fast path may spare them."""
@@ -288,47 +287,45 @@ def pair_table(
     pairs: Pairs, left_out: Collection[str], *, per_unit: bool
 ) -> tuple[pd.DataFrame, kinds.RowValues | None]:
     """Return one row per measure and unordered pair, and the local values of pairs known on every row."""
-    sample, names = pairs.sample, pairs.features
-    spreads = np.array([sample.spreads[f] for f in names])
-    kept = [ab for ab in combinations(range(len(names)), 2) if _name(names, *ab) not in left_out]
-    a, b = np.array(kept, dtype=int).reshape(-1, 2).T
-    spread, measures = spreads[a] * spreads[b], _measures(pairs)
-    unit = np.ones(len(kept)) if per_unit else spread
+    sample, names, measures = pairs.sample, pairs.features, _measures(pairs)
+    a, b, spread = _places(pairs, left_out, combinations(range(len(names)), 2))
+    unit = np.ones(len(a)) if per_unit else spread
     values = np.concatenate([part[a, b] for part in measures.values()])
     lines = _lines(sample, values, np.tile(unit, len(measures)), np.tile(spread, len(measures)))
     first, second = (np.array([names[i] for i in at], dtype=object) for at in (a, b))
     keys = {
-        "measure": np.repeat(np.array([*measures], dtype=object), len(kept)),
+        "measure": np.repeat(np.array([*measures], dtype=object), len(a)),
         "feature": np.tile(first, len(measures)),
         "feature_2": np.tile(second, len(measures)),
     }
     estimates = _ranked(lines | keys)
     local = pairs.rsens2[a, b] * unit[:, None]
-    complete = bool(kept) and bool(np.isfinite(local).all())
-    return estimates, kinds.RowValues(
-        (RSENS2,), tuple(_name(names, *ab) for ab in kept), local[None]
-    ) if complete else None
+    listed = tuple(f"{x} x {y}" for x, y in zip(first, second, strict=True))
+    complete = bool(listed) and bool(np.isfinite(local).all())
+    return estimates, kinds.RowValues((RSENS2,), listed, local[None]) if complete else None
 
 
 def symmetric(pairs: Pairs, left_out: Collection[str], *, per_unit: bool) -> pd.DataFrame:
     """Return the means of R-sens₂ of all ordered pairs, a feature with itself included."""
     sample, names = pairs.sample, pairs.features
-    spreads = np.array([sample.spreads[f] for f in names])
-    kept = [
-        (a, b)
-        for a, b in product(range(len(names)), repeat=2)
-        if _name(names, min(a, b), max(a, b)) not in left_out and not np.isinf(pairs.rsens2[a, b]).any()
-    ]
-    a, b = np.array(kept, dtype=int).reshape(-1, 2).T
-    unit = np.ones(len(kept)) if per_unit else spreads[a] * spreads[b]
+    every = product(range(len(names)), repeat=2)
+    a, b, spread = _places(pairs, left_out, ((a, b) for a, b in every if not np.isinf(pairs.rsens2[a, b]).any()))
+    unit = np.ones(len(a)) if per_unit else spread
     first, second = (np.array([names[i] for i in at], dtype=object) for at in (a, b))
     value = _lines(sample, pairs.rsens2[a, b], unit, unit)["estimate"]
-    columns = (np.full(len(kept), RSENS2, dtype=object), first, second, np.zeros(len(kept), dtype=int), value)
+    columns = (np.full(len(a), RSENS2, dtype=object), first, second, np.zeros(len(a), dtype=int), value)
     return pd.DataFrame(dict(zip(kinds.Interaction.columns, columns, strict=True)))
 
 
-def _name(names: Sequence[str], a: int, b: int) -> str:
-    return f"{names[a]} x {names[b]}"
+def _places(
+    pairs: Pairs, left_out: Collection[str], every: Iterable[tuple[int, int]]
+) -> tuple[IntArray, IntArray, FloatArray]:
+    """Return the positions of both features of the pairs that are listed, and the product of their spreads."""
+    names = pairs.features
+    kept = [(a, b) for a, b in every if f"{names[min(a, b)]} x {names[max(a, b)]}" not in left_out]
+    a, b = np.array(kept, dtype=int).reshape(-1, 2).T
+    spreads = np.array([pairs.sample.spreads[f] for f in names])
+    return a, b, spreads[a] * spreads[b]
 
 
 def _measures(pairs: Pairs) -> dict[str, FloatArray]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from ...checks.reading import two_sided
 from ...core.engine.fast_path_evaluator import Engine
-from ...core.explainer import BuiltInExplainer, MethodCard, Prior
+from ...core.explainer import Prior
 from ...core.model.measures import ENTROPY, EPISTEMIC, EPISTEMIC_VARIANCE, NLL, VARIANCE
 from ...core.model.results import MeasureFacts, Omission, Result, RowValues
 from ...core.model.sampling import Sampling, t_quantile
@@ -26,13 +26,12 @@ from ...evidence.importance import PfiDelta
 from ...evidence.outcomes import CONFIDENCE_GAP
 from ...evidence.rows import SupportRows
 from ...evidence.segments import ALL_ROWS, EXCESS_LOSS, LARGEST, LEVEL, OFF_SUPPORT
-from ..shared.cards import card_of
+from ..shared.cards import CardedExplainer
 from ..shared.choice import as_names, draw
 from ..shared.estimates import diagnostic, error_of, estimate, mean_of, points, row_pieces
 from ..shared.predicted import expected_loss
 from ..shared.terms import ROUNDING
-from .residuals import LEAVES, JudgedLeaf, ResidualTarget, residual_targets, residuals_result
-from .tree import Coding, Grower, Segment
+from .tree import LEAVES, Coding, Grower, JudgedLeaf, ResidualTarget, Segment, residual_targets, residuals_result
 
 UNCERTAINTIES = (ENTROPY.name, VARIANCE.name)
 MEMBERS = (EPISTEMIC.name, EPISTEMIC_VARIANCE.name)
@@ -326,7 +325,7 @@ MOST_GROWN = 10_000  # rows that trees are grown on, at most; more would not cha
 
 
 @dataclass(frozen=True)
-class Segments(BuiltInExplainer):
+class Segments(CardedExplainer):
     """Where the model is uncertain, wrong, and wrong beyond what it says: leaves of small trees, judged on other rows.
 
     Half of the independent rows (clusters stay together) grow one regression tree for each measure: uncertainty
@@ -375,7 +374,6 @@ class Segments(BuiltInExplainer):
     name: ClassVar[str] = ids.SEGMENTS
     section: ClassVar[str] = "uncertainty-quality.segments"
     after: ClassVar[tuple[str, ...]] = (ids.SUPPORT, "*")  # a single call pays for no importance, an audit has it
-    card: ClassVar[MethodCard] = card_of(name)
 
     def __post_init__(self) -> None:
         """Refuse options that cannot be used."""

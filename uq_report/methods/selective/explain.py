@@ -12,7 +12,7 @@ import numpy as np
 from scipy.special import ndtr, stdtr
 
 from ...core.engine.fast_path_evaluator import Engine
-from ...core.explainer import BuiltInExplainer, MethodCard, Prior
+from ...core.explainer import Prior
 from ...core.model.measures import VARIANCE, WIDTH
 from ...core.model.results import Diagnostic, MeasureFacts, Result
 from ...core.model.sampling import Sampling, t_quantile
@@ -27,7 +27,7 @@ from ...distributions import Categorical, Normal
 from ...evidence import ids
 from ...evidence import selective as view
 from ..shared.attributes import attributes, large_groups
-from ..shared.cards import card_of
+from ..shared.cards import CardedExplainer
 from ..shared.estimates import area_of, band_quantile, diagnostic, estimate, mean_of, rate_of, size_of
 
 CHUNK = 20  # draws held at a time
@@ -407,7 +407,7 @@ GROUPS = ("item", "n", "unit")
 
 
 @dataclass(frozen=True)
-class Selective(BuiltInExplainer):
+class Selective(CardedExplainer):
     """Risk and coverage when the most uncertain observations are referred to a person.
 
     Observations are kept in order of their uncertainty: of classes 1 − the probability of the class decided for (the
@@ -454,7 +454,6 @@ class Selective(BuiltInExplainer):
     name: ClassVar[str] = ids.SELECTIVE
     section: ClassVar[str] = "uncertainty-quality.selective"
     priority: ClassVar[int] = 15
-    card: ClassVar[MethodCard] = card_of(name)
 
     def explain(self, subject: Subject, engine: Engine, prior: Prior) -> Sequence[Result]:
         """Return ``selective``, ``selective.curve``, and with protected attributes ``selective.groups``."""
@@ -468,9 +467,8 @@ class Selective(BuiltInExplainer):
         sampling = Sampling.of(given)
         if sampling.units < LEAST_UNITS:
             what = "observations" if sampling.codes is None else "clusters"
-            raise InputError(
-                f"selective needs at least {LEAST_UNITS} independent {what}; got {sampling.units}. Give more."
-            )
+            got = f"independent {what}; got {sampling.units}. Give more."
+            raise InputError(f"selective needs at least {LEAST_UNITS} {got}")
         assessed = self._assessed(engine, rows, np.asarray(y)[rows], sampling)
         results = [self._numbers(assessed), self._curve(assessed, engine)]
         return [*results, self._groups(assessed, given)] if given.protected else results
@@ -553,11 +551,8 @@ class Selective(BuiltInExplainer):
             members = attribute.codes == key[1]
             place = {"feature": attribute.name, "item": attribute.labels[key[1]]}
             referred = rate_of(1 - kept[members], sampling.part(members), confidence)
-            yield (
-                referred
-                | place
-                | {"measure": view.REFERRAL_RATE, "n": int(members.sum()), "unit": "share of observations"}
-            )
+            facts = {"measure": view.REFERRAL_RATE, "n": int(members.sum()), "unit": "share of observations"}
+            yield referred | place | facts
             inside = members & (kept > 0)
             if key in left:
                 line = loss_of(assessed.losses.loss[inside], weighed.part(inside), confidence)

@@ -15,7 +15,7 @@ import pandas as pd
 from scipy.special import stdtrit
 
 from ...core.engine.fast_path_evaluator import Engine
-from ...core.explainer import BuiltInExplainer, MethodCard, Prior
+from ...core.explainer import Prior
 from ...core.model.measures import DECOMPOSITION, PREDICTION, Measure
 from ...core.model.results import ESTIMATE_COLUMNS, Attribution, Importance, Interaction, Omission, Result, RowValues
 from ...core.model.sampling import Sampling
@@ -28,7 +28,7 @@ from ...core.support.errors import InputError
 from ...distributions import Categorical
 from ...evidence import ids
 from ..shared import choice
-from ..shared.cards import card_of
+from ..shared.cards import CardedExplainer
 
 ROUNDING = 1e-14  # of the largest worth: a value below it is what sums leave of a player that changes nothing
 CALL_ROWS, CALL_VALUES = 50000, 2_500_000  # of one call of the model, at most
@@ -310,7 +310,7 @@ CLOSE = 1e-6  # of a sum of values that are to explain one prediction
 
 
 @dataclass(frozen=True)
-class ShapleyValues(BuiltInExplainer):
+class ShapleyValues(CardedExplainer):
     """Shapley values: the prediction, entropy or nll of an observation, attributed to its features.
 
     The worth of a coalition S of features is the mean of the measure over background rows b that
@@ -369,7 +369,6 @@ class ShapleyValues(BuiltInExplainer):
     libraries: ClassVar[tuple[str, ...]] = ("shap",)
     section: ClassVar[str] = "prediction.shapley"
     priority: ClassVar[int] = 11
-    card: ClassVar[MethodCard] = card_of(name)
 
     def __post_init__(self) -> None:
         """Refuse options that cannot be used."""

@@ -11,7 +11,7 @@ import pandas as pd
 from scipy.linalg import solve_triangular
 
 from ...core.engine.fast_path_evaluator import Engine
-from ...core.explainer import BuiltInExplainer, MethodCard, Prior
+from ...core.explainer import Prior
 from ...core.model.results import Diagnostic, Result
 from ...core.model.sampling import Sampling, share_interval
 from ...core.model.subject import Subject
@@ -25,7 +25,7 @@ from ...core.support.limits import check_limits
 from ...core.support.text import short
 from ...evidence import ids
 from ...evidence.rows import ABOVE_RANGE, BELOW_RANGE, NEWLY_MISSING, OUTSIDE, SHUFFLED, UNSEEN_LEVEL
-from ..shared.cards import card_of
+from ..shared.cards import CardedExplainer
 from ..shared.choice import blocks
 from ..shared.estimates import diagnostic, estimate, points, share_of
 
@@ -499,7 +499,7 @@ SHUFFLE_ROWS = 1000
 
 
 @dataclass(frozen=True)
-class Support(BuiltInExplainer):
+class Support(CardedExplainer):
     """Share of rows outside the training support, as they are and after each feature is shuffled.
 
     The training rows are halved at random. A row is outside if it lies farther from its k-th nearest row
@@ -537,7 +537,6 @@ class Support(BuiltInExplainer):
     name: ClassVar[str] = "support"
     section: ClassVar[str] = "robustness.support"
     priority: ClassVar[int] = 4
-    card: ClassVar[MethodCard] = card_of(name)
 
     def limits(self) -> Iterable[opt.Limit]:
         """Return the limits of options that depend on each other."""
