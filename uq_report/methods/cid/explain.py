@@ -19,7 +19,7 @@ from ...core.model.sampling import Sampling
 from ...core.model.subject import Subject
 from ...core.model.variants import Variant
 from ...core.support import options as opt
-from ...core.support.arrays import BoolArray, FloatArray, take_rows
+from ...core.support.arrays import FloatArray, take_rows
 from ...core.support.errors import InputError
 from ...evidence import columns as col
 from ...evidence import ids
@@ -176,7 +176,9 @@ class CoveredInformation(CardedExplainer):
 def _graph(fitted: InformationEstimate) -> Diagnostic:
     names, links = (*(f for f in fitted.features if f not in fitted.copies), "y"), np.triu(fitted.links)
     pairs = np.argwhere(links)
-    kept = pairs[_kept(links[tuple(pairs.T)], pairs[:, 1] == len(names) - 1)]
+    listed = pairs[:, 1] == len(names) - 1  # all with y, and the strongest
+    listed[np.argsort(-np.abs(links[tuple(pairs.T)]), kind="stable")[:MOST_EDGES]] = True
+    kept = pairs[listed]
     edges = [("", names[a], names[b], np.nan, float(links[a, b])) for a, b in kept]
     unlisted = len(pairs) - len(kept)
     rule = f"Of {len(pairs):,} edges the {MOST_EDGES:,} strongest are listed, and all with y."
@@ -191,13 +193,6 @@ def _graph(fitted: InformationEstimate) -> Diagnostic:
         omissions=tuple(repeats),
         meta={"nodes": list(names), "edge": meaning} | ({"unlisted": unlisted} if unlisted else {}),
     )
-
-
-def _kept(strengths: FloatArray, with_y: BoolArray) -> BoolArray:
-    """Say which edges are listed: the strongest, and those with y."""
-    kept = with_y.copy()
-    kept[np.argsort(-np.abs(strengths), kind="stable")[:MOST_EDGES]] = True
-    return kept
 
 
 def _means(

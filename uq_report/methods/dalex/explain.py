@@ -14,8 +14,7 @@ from ...core.model.subject import Subject
 from ...core.support import options as opt
 from ..shared.cards import CardedExplainer
 from ..shared.choice import as_names, as_rows, chosen_rows, draw, leading, positions, row_measures
-from .calls import Dalex
-from .parts import leading_features, model_parts, model_performance, model_profile, predict_parts
+from .parts import Dalex, leading_features, model_parts, model_performance, model_profile, predict_parts
 
 PARTS = ("model_parts", "model_profile", "predict_parts", "model_performance")
 PREDICT_TYPES = ("break_down", "break_down_interactions", "shap")

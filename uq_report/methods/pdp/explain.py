@@ -144,15 +144,21 @@ N_BINS = 20
 
 def own_values(subject: Subject, curves: Sequence[Curves], base: FloatArray, engine: Engine) -> kinds.Diagnostic:
     """Return where each ICE row itself stands: ``x`` its own value, ``value`` its own measure."""
-    labels = _labels(subject, engine)
-    ice = max((curve.rows.ice for curve in curves), key=len, default=np.arange(0))
-    return _diagnostic(
-        "pdp.own",
-        "Observed values of the ICE observations",
-        _own_lines(subject, curves, base),
-        "item is the observation. Observations whose value is missing or not on the axis have no dot.",
-        {} if labels is None else {"row_class": {str(row): str(labels[row]) for row in ice}},
-    )
+    labels, items, tables = _labels(subject, engine), np.arange(subject.n).astype(str).astype(object), []
+    own = [(curve, curve.grids[0].own_x(subject)[curve.rows.ice]) for curve in curves]
+    for m, (curve, x) in product(range(len(base)), own):
+        ice, value = curve.rows.ice, base[m, curve.rows.ice]
+        if curve.mode == "centred" and curve.anchor is not None:
+            with np.errstate(invalid="ignore"):
+                value = value - curve.anchor[m, ice]
+        placed = np.isfinite(x) & (curve.omission(m) is None)
+        names = {"measure": curve.rows.measures[m].name, "feature": curve.grids[0].feature}
+        tables.append(names | {"item": items[ice[placed]], "x": x[placed], "value": value[placed]})
+    every = max((curve.rows.ice for curve in curves), key=len, default=np.arange(0))
+    meta = {} if labels is None else {"row_class": {str(row): str(labels[row]) for row in every}}
+    note = "item is the observation. Observations whose value is missing or not on the axis have no dot."
+    frame = stacked(tables, kinds.Diagnostic.columns)
+    return points("pdp.own", "Observed values of the ICE observations", frame, notes=(note,), meta=meta)
 
 
 def distributions(subject: Subject, grids: Sequence[FeatureGrid], engine: Engine) -> kinds.Diagnostic:
@@ -168,10 +174,14 @@ def distributions(subject: Subject, grids: Sequence[FeatureGrid], engine: Engine
         if grid.numeric:
             bins = bin_edges(own[np.isfinite(own)])
             edges[grid.feature] = bins.tolist()
-        tables += _counts(grid.feature, own, bins, parts)
+        centres, names = (bins[1:] + bins[:-1]) / 2, {"measure": "", "feature": grid.feature}
+        for item, member in parts.items():
+            counts = np.histogram(own[member & np.isfinite(own)], bins)[0].astype(float)
+            tables.append(names | {"item": item, "x": centres, "value": counts})
     title = "Distribution of the features" + ("" if labels is None else " by class")
     note = "value is the number of observations in the bin around x, or at the level with position x."
-    return _diagnostic("pdp.distribution", title, tables, note, {"edges": edges})
+    frame = stacked(tables, kinds.Diagnostic.columns)
+    return points("pdp.distribution", title, frame, notes=(note,), meta={"edges": edges})
 
 
 def bin_edges(values: FloatArray) -> FloatArray:
@@ -192,41 +202,9 @@ def bin_edges(values: FloatArray) -> FloatArray:
     return np.linspace(low, high, N_BINS + 1)
 
 
-def _diagnostic(
-    id: str, title: str, tables: Sequence[Mapping[str, Any]], note: str, meta: Mapping[str, Any]
-) -> kinds.Diagnostic:
-    return points(id, title, stacked(tables, kinds.Diagnostic.columns), notes=(note,), meta=meta)
-
-
-def _own_lines(subject: Subject, curves: Sequence[Curves], base: FloatArray) -> list[dict[str, Any]]:
-    """Return a table of each measure and curve."""
-    own = [(curve, curve.grids[0].own_x(subject)[curve.rows.ice]) for curve in curves]
-    items = np.arange(subject.n).astype(str).astype(object)
-    tables = []
-    for m, (curve, x) in product(range(len(base)), own):
-        ice, value = curve.rows.ice, base[m, curve.rows.ice]
-        if curve.mode == "centred" and curve.anchor is not None:
-            with np.errstate(invalid="ignore"):
-                value = value - curve.anchor[m, ice]
-        placed = np.isfinite(x) & (curve.omission(m) is None)
-        names = {"measure": curve.rows.measures[m].name, "feature": curve.grids[0].feature}
-        tables.append(names | {"item": items[ice[placed]], "x": x[placed], "value": value[placed]})
-    return tables
-
-
 def _labels(subject: Subject, engine: Engine) -> AnyArray | None:
     """Return each row's class label, or None unless y is a class."""
     return subject.y if "proba" in engine.baseline.supports else None
-
-
-def _counts(feature: str, own: FloatArray, bins: FloatArray, parts: Mapping[str, BoolArray]) -> list[dict[str, Any]]:
-    """Return the counts of one feature, for each class or for all rows."""
-    centres = (bins[1:] + bins[:-1]) / 2
-    tables = []
-    for item, member in parts.items():
-        counts = np.histogram(own[member & np.isfinite(own)], bins)[0].astype(float)
-        tables.append({"measure": "", "feature": feature, "item": item, "x": centres, "value": counts})
-    return tables
 
 
 @dataclass(frozen=True)

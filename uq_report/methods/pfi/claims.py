@@ -94,10 +94,8 @@ def why_no_score(q: Distribution) -> str:
             "falls short of the model-implied one even for a correct model"
         )
     if isinstance(q, Quantiles):
-        return (
-            f"quantiles at {len(q.levels)} levels are too few to compare model-implied with realised importance; "
-            f"at least {LEAST_LEVELS} are needed"
-        )
+        few = f"quantiles at {len(q.levels)} levels are too few to compare model-implied with realised importance"
+        return f"{few}; at least {LEAST_LEVELS} are needed"
     return q.why_not(next(need for need in ("kl", "log_prob") if need not in q.supports))
 
 
@@ -319,14 +317,9 @@ class Claiming:
         return cls(score, engine, rows, compared, (*own, *further, *means, *drawn), base, len(own) + len(lacking))
 
     @cached_property
-    def at(self) -> slice:
-        """Positions of the compared measures: of two at most a slice, which copies nothing."""
-        if not self.compared:
-            return slice(0)
-        first, last = (self.measures.index(self.compared[k]) for k in (0, -1))
-        step = last - first or 1
-        end = last + step
-        return slice(first, None if end < 0 else end, step)
+    def at(self) -> list[int]:
+        """Positions of the compared measures."""
+        return [self.measures.index(measure) for measure in self.compared]
 
     @cached_property
     def coefficients(self) -> FloatArray:

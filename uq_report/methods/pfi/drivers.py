@@ -226,13 +226,12 @@ def _floors(engine: Engine, rows: ShuffledRows) -> dict[str, float]:
         return {}
     unchanged = Variant((0,), donors=np.arange(rows.n))
     (again,) = (group.values[:, 0] for group in engine.evaluate([unchanged], rows.measures))
-    changes = [CHANGES.get(measure.name) for measure in rows.measures]
-    omega = rows.weights / rows.weights.sum()
-    return {
-        change.name: float(change.rows.between(values, change.rows.uncertainty(b)) @ omega)
-        for change, values, b in zip(changes, again, rows.b, strict=True)
-        if change is not None and isinstance(change.rows, Change)
-    }
+    omega, floors = rows.weights / rows.weights.sum(), {}
+    for measure, values, b in zip(rows.measures, again, rows.b, strict=True):
+        rule = CHANGES[measure.name].rows if measure.name in CHANGES else None
+        if isinstance(rule, Change):
+            floors[CHANGES[measure.name].name] = float(rule.between(values, rule.uncertainty(b)) @ omega)
+    return floors
 
 
 @dataclass(frozen=True)

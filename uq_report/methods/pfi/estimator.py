@@ -21,7 +21,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import cast
 
 import numpy as np
 
@@ -74,7 +73,7 @@ class FeatureShuffles:
 
     def sources(self, r: int) -> IntArray:
         """Return the row that each row's value comes from in a shuffle, or after a step."""
-        return self.donors[r].astype(np.int64) if self.distinct is None else self.distinct.donors(r)
+        return self.donors[r] if self.distinct is None else self.distinct.donors(r)
 
     def take(self, values: FloatArray) -> None:
         """Take the next values (measures, n): a shuffle's, or of each row with the value after the last one's."""
@@ -140,14 +139,13 @@ class Shuffler:
         return held
 
     def _donors(self, feature: str) -> IntArray:
-        """Return the shuffles of a set, shape (m, n), from a stream for each repeat."""
-        subject, n = self.engine.subject, self.base.shape[1]
-        donors = cast("IntArray", np.empty((self.n_repeats, n), dtype=np.int32))  # half of what is held otherwise
+        """Return the donors of every shuffle, shape (m, n), from a stream of its own for each."""
+        subject, donors = self.engine.subject, []
         for r in range(self.n_repeats):
             rng = self.engine.rng(feature, r)
             apart = subject.clusters if self.within else None
-            donors[r] = subject.permutation(rng) if apart is None else shuffle_within(apart, rng)
-        return donors
+            donors.append(subject.permutation(rng) if apart is None else shuffle_within(apart, rng))
+        return np.array(donors)
 
 
 def distinct_values(subject: Subject, columns: tuple[int, ...], n_repeats: int, exact: bool | None) -> Distinct | None:
@@ -170,6 +168,7 @@ def stops(n_repeats: int, *, adaptive: bool) -> list[int]:
     return [*looks, n_repeats]
 
 
+@dataclass(frozen=True)
 class Estimator:
     """Estimates the importance of sets of features from shuffles of the rows.
 
@@ -184,11 +183,10 @@ class Estimator:
         Share of an estimate's variance that may come from the choice of shuffles; 0: always all shuffles.
     """
 
-    def __init__(
-        self, rows: ShuffledRows, margins: Mapping[str, float], confidence: float, max_shuffle_variance: float
-    ) -> None:
-        self.rows, self.margins, self.confidence = rows, margins, confidence
-        self.max_shuffle_variance = max_shuffle_variance
+    rows: ShuffledRows
+    margins: Mapping[str, float]
+    confidence: float
+    max_shuffle_variance: float
 
     def terms(
         self, shuffling: Shuffler, features: Sequence[str]

@@ -152,10 +152,6 @@ class Unnoticed(NamedTuple):
         rise = f"Permuting {short(loss.feature)} increases the {score} by {whole} nats"
         return f"{rise}, and the stated uncertainty is not shown to increase: {part} are not signalled"
 
-    def may_exceed(self, margin: float) -> bool:
-        """Say whether more than `margin` nats may go unnoticed; an interval not to be trusted rules nothing out."""
-        return (isnan(self.p_value) or self.upper > margin) and self.loss.verdict in (POSITIVE, UNDETERMINED)
-
 
 def _unnoticed(rule: Rule, run: Run) -> RuleOutcome:
     """Judge by how much more the loss rises than the stated uncertainty."""
@@ -171,7 +167,9 @@ def _unnoticed(rule: Rule, run: Run) -> RuleOutcome:
     predicted = {line.feature: line for line in redundancy.lines if line.item == WITHOUT_TARGET}
 
     def inconclusive(rest: Sequence[Unnoticed]) -> tuple[str, ...]:
-        named = [f.loss.feature for f in features if f in rest and f.may_exceed(margin)]
+        # an interval not to be trusted rules nothing out
+        wide = [f.loss for f in features if f in rest and (isnan(f.p_value) or f.upper > margin)]
+        named = [sign.feature for sign in wide if sign.verdict in (POSITIVE, UNDETERMINED)]
         names = [name for name in named if name not in predicted or predicted[name].upper >= predictable]
         return reading.with_reasons(importance, names, loss, ENTROPY.name)
 

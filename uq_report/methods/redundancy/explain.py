@@ -210,19 +210,18 @@ def ridge(X: FloatArray, Y: FloatArray, new: FloatArray) -> FloatArray:
 
 def trees(X: FloatArray, Y: FloatArray, new: FloatArray, stream: np.random.RandomState, count: int) -> FloatArray:
     """Return the sum of forecasts for `new` of extremely randomised trees (Geurts, Ernst & Wehenkel 2006)."""
-    from sklearn import config_context  # here: heavy, and a list of plugins grows no tree
-    from sklearn.tree import ExtraTreeRegressor
+    from sklearn.tree import ExtraTreeRegressor  # here: heavy, and a list of plugins grows no tree
 
     data, asked = (np.ascontiguousarray(a, dtype=np.float32) for a in (X, new))
-    incomplete, total = bool(np.isnan(data).any()), np.zeros((len(new), Y.shape[1]))
-    if incomplete and find_spec("sklearn.frozen") is None:  # before scikit-learn 1.6 these trees read no missing value
+    total = np.zeros((len(new), Y.shape[1]))
+    if (
+        np.isnan(data).any() and find_spec("sklearn.frozen") is None
+    ):  # before scikit-learn 1.6 these trees read no missing value
         least = 2 * np.fmin.reduce(data, initial=0) - np.fmax.reduce(data, initial=0) - 1
         data, asked = (np.where(np.isnan(a), least, a) for a in (data, asked))
     tree = ExtraTreeRegressor(min_samples_leaf=MIN_LEAF, random_state=stream)
     for _ in range(count):
-        with config_context(skip_parameter_validation=True):
-            tree.fit(data, Y, check_input=incomplete)
-        total += tree.tree_.predict(asked).reshape(total.shape)
+        total += tree.fit(data, Y).predict(asked).reshape(total.shape)
     return total
 
 

@@ -78,30 +78,25 @@ def _oversure(rule: Rule, run: Run) -> RuleOutcome:
     view = needed(SegmentsView, run)
     lines = [x for x in view.tested() if x.measure in (CONFIDENCE_GAP, facts.EXCESS_LOSS)]
     require(lines, "no segment has a loss and the loss that the model expects")
-    margins = {x.segment: _margin(rule, view, x) for x in lines}
+    limits = {
+        CONFIDENCE_GAP: rule.thresholds["margin"],
+        facts.EXCESS_LOSS: rule.thresholds["loss"] * (view.usual_loss or 0.0),
+    }
+    margins = {x.segment: limits[x.measure] for x in lines}
+    # the larger of two one-sided p-values: of a mean above the margin, and of one above that of the rest
+    own = [one_sided(x.estimate - margins[x.segment], x.std_error, x.units - 1) for x in lines]
+    more = [one_sided(x.difference, x.difference_std_error, x.freedom) for x in lines]
     return family(
         rule,
         lines,
         lambda x: _beyond(rule, x, margins[x.segment]),
         lambda x: _surer(x, margins[x.segment], view, run),
-        p_values=[_p_beyond(x, margins[x.segment]) for x in lines],
+        p_values=[*map(max, own, more)],
         undecided=lambda rest: [x.item for x in rest if x.upper > margins[x.segment] and x.difference > 0],
         size=size_beyond(run, [(x.std_error, margins[x.segment]) for x in lines]),
         because="the interval of the loss beyond what the model expects reaches beyond the margin",
         passed=f"In none of {len(lines)} segments is the model shown to be over-confident.",
     )
-
-
-def _margin(rule: Rule, view: SegmentsView, line: SegmentLine) -> float:
-    """Return the loss beyond expectation that matters, in the unit of the line."""
-    in_nats, share = rule.thresholds["margin"], rule.thresholds["loss"]
-    return in_nats if line.measure == CONFIDENCE_GAP else share * (view.usual_loss or 0.0)
-
-
-def _p_beyond(line: SegmentLine, margin: float) -> float:
-    """Return the larger of two one-sided p-values: of a mean above the margin, and of one above that of the rest."""
-    own = one_sided(line.estimate - margin, line.std_error, line.units - 1)
-    return max(own, one_sided(line.difference, line.difference_std_error, line.freedom))
 
 
 def _beyond(rule: Rule, line: SegmentLine, margin: float) -> dict[str, float]:

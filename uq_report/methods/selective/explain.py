@@ -146,13 +146,9 @@ class RiskCoverage:
         """G, the share of rows below in uncertainty plus half of those beside."""
         return mid_cdf(self.uncertainty, self.weights)
 
-    @property
-    def _even(self) -> bool:
-        return bool(np.ptp(self.weights) <= 1e-12)
-
     def share(self, kept: float) -> float:
         """Return the share nearest to `kept` that whole rows make up, where all weigh the same."""
-        return round(kept * self.n) / self.n if self._even else kept
+        return round(kept * self.n) / self.n if np.ptp(self.weights) <= 1e-12 else kept
 
     def kept(self, share: float) -> FloatArray:
         """Return D, which part of each row is kept: 1 below the threshold, 0 above, between for rows tied there."""

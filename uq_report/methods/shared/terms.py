@@ -208,7 +208,7 @@ class ChangedMeasures:
         """Whether all pairs of rows are known."""
         return self.codes is not None
 
-    def of(self, measures: slice) -> ChangedMeasures:
+    def of(self, measures: slice | list[int]) -> ChangedMeasures:
         """Return the changes of some of the measures."""
         return self.replaced(self.T[measures])
 
