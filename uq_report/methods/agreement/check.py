@@ -97,13 +97,13 @@ def _contradictions(rule: Rule, run: Run) -> RuleOutcome:
     """Judge every two rankings of one question."""
     agreement = needed(AgreementView, run)
     rankings, cases = _rankings(agreement), agreement.disagreements
-    pairs = _pairs(rankings.values())
+    alike = [(a, b) for a, b in combinations(rankings.values(), 2) if _same_question(a, b)]
+    pairs = {(a.id, b.id, a.measure if a.measure == b.measure else a.role) for a, b in alike}
     require(pairs, "no two rankings with intervals answer the same question")
     cut = len(cases) < agreement.n_disagreements and cases[-1]["sure"]  # the clearest are listed first
-    clashes = (_clash(case, rankings) for case in agreement.contradictions)
     return family(
         rule,
-        [clash for clash in clashes if clash is not None],
+        [*_clashes(agreement, rankings)],
         lambda x: {"place": x.first.upper, "share": x.first.upper / x.n, "rank_gap": x.rank_gap},
         lambda *raised: _contradiction(rule, raised),
         by=lambda x: (x.first.feature, x.first.role),
@@ -126,13 +126,13 @@ class Clash(NamedTuple):
         return self.second.lower - self.first.upper
 
 
-def _clash(case: Mapping[str, Any], rankings: Rankings) -> Clash | None:
-    """Return a disagreement; None unless both rankings surely answer one question."""
-    high, low = (rankings.get(key) for key in zip(case["methods"], case["measures"], strict=True))
-    if high is None or low is None or not (case["sure"] and _same_question(high, low)):
-        return None
-    first, second = (by_feature(ranking.lines)[case["feature"]] for ranking in (high, low))
-    return Clash(case, first, second, len(high.lines))
+def _clashes(view: AgreementView, rankings: Rankings) -> Iterator[Clash]:
+    """Yield the contradictions in which both rankings surely answer one question."""
+    for case in view.contradictions:
+        high, low = (rankings.get(key) for key in zip(case["methods"], case["measures"], strict=True))
+        if high and low and case["sure"] and _same_question(high, low):
+            first, second = (by_feature(ranking.lines)[case["feature"]] for ranking in (high, low))
+            yield Clash(case, first, second, len(high.lines))
 
 
 def _contradiction(rule: Rule, clashes: Sequence[Clash]) -> Said:
@@ -221,12 +221,6 @@ def _same_question(a: Ranking, b: Ranking) -> bool:
     """Say whether two rankings by different methods answer one question."""
     alike = a.role == b.role and (a.measure == b.measure or a.role == "prediction")
     return a.id != b.id and alike and same_convention(a.id, b.id)
-
-
-def _pairs(rankings: Iterable[Ranking]) -> tuple[str, ...]:
-    """Return the pairs of methods that are compared, and on what: their measure, or the prediction."""
-    pairs = [(a, b) for a, b in combinations(rankings, 2) if _same_question(a, b)]
-    return _distinct(f"{a.id} and {b.id} on {a.measure if a.measure == b.measure else a.role}" for a, b in pairs)
 
 
 def _distinct(names: Iterable[str]) -> tuple[str, ...]:

@@ -333,8 +333,7 @@ class Calibration(CardedExplainer):
         result = diagnostic(
             self.name,
             "Scores and calibration of the predictive distribution",
-            _estimates(finite, [*parts.tests, *promised], setting, training_scores(training)).to_dict("records"),
-            COLUMNS[len(ESTIMATE_COLUMNS) :],
+            _estimates(finite, [*parts.tests, *promised], setting, training_scores(training)),
             options=asdict(self),
             notes=(*parts.notes, *sampling.notes(), *self._test_notes(sampling)),
             omissions=(*missing, *parts.omissions, *ungraded, *gaps.values()),

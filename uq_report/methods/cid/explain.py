@@ -25,8 +25,8 @@ from ...evidence import columns as col
 from ...evidence import ids
 from ...evidence.information import COVERED, MUTUAL, OF_ENTROPY, OF_VARIANCE, SHARE, CorrectedLine
 from ..shared.cards import CardedExplainer
+from ..shared.estimates import diagnostic, points
 from ..shared.estimates import estimate as estimate_columns
-from ..shared.estimates import points
 from ..shared.grids import stacked
 from .cid import CHOSEN, COEFFICIENTS, LEVEL, Greedy, covered_share, importance_map, normal_scores, regressors
 from .estimate import DISCRETE, Choice, InformationEstimate, estimate
@@ -132,12 +132,11 @@ class CoveredInformation(CardedExplainer):
         tables.append(tables[0] | {"estimate": share, **bare, "covers": "none", "item": SHARE})
         estimates = stacked(tables, (*ESTIMATE_COLUMNS, "item"))
         estimates = estimates[estimates["estimate"].notna()].reset_index(drop=True)
-        return Diagnostic(
-            id=self.name,
-            explainer=self.name,
-            title="Information about y that each feature shares with the other features",
-            frame=_frame(estimates),
-            estimates=estimates,
+        return diagnostic(
+            self.name,
+            "Information about y that each feature shares with the other features",
+            estimates,
+            x=np.nan,
             rows=RowValues(("covered", "mutual"), features, np.stack([covered.T, mutual.T])),
             options=asdict(self),
             notes=(*fitted.notes, "Intervals cover new test samples, given the fitted field. Information is in nats."),
@@ -162,12 +161,11 @@ class CoveredInformation(CardedExplainer):
             "out over the others): an independent feature shares no information with it."
         )
         cells = (OF_CELLS,) if fitted.estimator == DISCRETE else ()
-        return Diagnostic(
-            id=ids.CID_COVER,
-            explainer=self.name,
-            title="The few features that share most of a feature's information about y",
-            frame=_frame(estimates),
-            estimates=estimates,
+        return diagnostic(
+            ids.CID_COVER,
+            "The few features that share most of a feature's information about y",
+            estimates,
+            x=np.nan,
             notes=(rule, CHOSEN, *cells, "Intervals cover new test samples, given the fitted field and the set."),
             meta={"estimator": fitted.estimator, "min_gain": self.min_gain, "max_cover": self.max_cover},
         )
@@ -202,10 +200,6 @@ def _means(
     mean, error = sampling.mean(values.T)
     interval = sampling.interval(mean, error, confidence)
     return estimate_columns(mean, error, interval, confidence, "", np.array(features, dtype=object)) | {"item": item}
-
-
-def _frame(estimates: pd.DataFrame) -> pd.DataFrame:
-    return estimates.assign(x=np.nan, value=estimates["estimate"])[list(Diagnostic.columns)]
 
 
 def alone(engine: Engine, features: Sequence[str], mutual: FloatArray) -> dict[str, FloatArray]:

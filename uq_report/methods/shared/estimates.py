@@ -154,29 +154,31 @@ def diagnostic(
     id: str,
     title: str,
     records: Iterable[Any],
-    columns: Sequence[str],
-    x: str = "",
+    columns: Sequence[str] = (),
+    x: str | float = 0.0,
     value: str = "estimate",
     omissions: Iterable[Omission] = (),
     **parts: Any,
 ) -> Diagnostic:
-    """Return a result whose frame repeats two columns of its estimates: `x` (0 without a name) and `value`.
+    """Return a result whose frame repeats two columns of its estimates, `x` (or has one number there) and `value`.
 
     Parameters
     ----------
     records : iterable
-        One estimate each: a mapping, or a sequence in the order of the columns; or the omission in its place.
+        One estimate each: a mapping, or a sequence in the order of the columns; or the omission in its place. Or a
+        table of the estimates.
     columns : sequence of str
-        The result's own columns, behind those of every estimate.
+        The result's own columns, behind those of every estimate; a table has them.
     omissions : iterable of Omission
         Those that no record stands for; they come first.
     **parts
         Notes, meta and the other fields of a result.
     """
-    lines = list(records)
+    lines = [] if isinstance(records, pd.DataFrame) else list(records)
     found = [line for line in lines if not isinstance(line, Omission)]
     estimates = pd.DataFrame(found, columns=[*ESTIMATE_COLUMNS, *columns])
-    at = estimates[x].astype(float) if x else 0.0
+    estimates = records if isinstance(records, pd.DataFrame) else estimates
+    at = estimates[x].astype(float) if isinstance(x, str) else x
     frame = estimates.assign(x=at, value=estimates[value])[list(Diagnostic.columns)]
     parts["omissions"] = (*omissions, *(line for line in lines if isinstance(line, Omission)))
     return Diagnostic(id=id, explainer=ids.explainer_of(id), title=title, frame=frame, estimates=estimates, **parts)
