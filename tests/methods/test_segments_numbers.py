@@ -16,8 +16,8 @@ from uq_report.core.support.arrays import FloatArray
 from uq_report.evidence import ids
 from uq_report.evidence.outcomes import CONFIDENCE_GAP
 from uq_report.evidence.segments import ALL_ROWS
-from uq_report.methods.segments.explain import Contrast, Judged, SegmentTerm, _closer, _finite, changes, contrast
-from uq_report.methods.segments.tree import CodedFeature, Grower, shortest
+from uq_report.methods.segments.explain import Judged, SegmentTerm, _closer, _finite, changes
+from uq_report.methods.segments.tree import CodedFeature, Contrast, Grower, contrast, shortest
 
 CODES = np.array([0, 1, 2, 3])
 

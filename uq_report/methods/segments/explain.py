@@ -9,12 +9,11 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from ...checks.reading import two_sided
 from ...core.engine.fast_path_evaluator import Engine
 from ...core.explainer import Prior
 from ...core.model.measures import ENTROPY, EPISTEMIC, EPISTEMIC_VARIANCE, NLL, VARIANCE
 from ...core.model.results import MeasureFacts, Omission, Result, RowValues
-from ...core.model.sampling import Sampling, t_quantile
+from ...core.model.sampling import Sampling
 from ...core.model.subject import Subject
 from ...core.statistics.verdicts import holm
 from ...core.support import options as opt
@@ -28,10 +27,11 @@ from ...evidence.rows import SupportRows
 from ...evidence.segments import ALL_ROWS, EXCESS_LOSS, LARGEST, LEVEL, OFF_SUPPORT
 from ..shared.cards import CardedExplainer
 from ..shared.choice import as_names, draw
-from ..shared.estimates import diagnostic, error_of, estimate, mean_of, points, row_pieces
+from ..shared.estimates import diagnostic, estimate, mean_of, points
 from ..shared.predicted import expected_loss
 from ..shared.terms import ROUNDING
-from .tree import LEAVES, Coding, Grower, JudgedLeaf, ResidualTarget, Segment, residual_targets, residuals_result
+from . import tree
+from .tree import LEAST_UNITS, Coding, JudgedLeaf, ResidualTarget, Segment
 
 UNCERTAINTIES = (ENTROPY.name, VARIANCE.name)
 MEMBERS = (EPISTEMIC.name, EPISTEMIC_VARIANCE.name)
@@ -124,7 +124,6 @@ COLUMNS = (
     *("item", "segment", "grown", "n", "units", "share", "unit", "n_rest", "difference", "difference_std_error"),
     *("difference_lower", "difference_upper", "freedom", "p_value", "p_adjusted"),
 )
-LEAST_UNITS = 10  # of a segment that is judged
 SHARE_ROUNDING = 1e-9
 OUTSIDE = "observations outside the training domain"
 Record = dict[str, Any]
@@ -159,15 +158,14 @@ class Judged:
         rest = self.rows & ~segment.rows
         units = [self.sampling.part(rows).units for rows in (segment.rows, rest)]
         if min(units) < LEAST_UNITS:
-            few = f"{segment.words}: fewer than {LEAST_UNITS} independent observations judge it, or the others"
-            self.omissions.append(Omission(grown, "", few))
+            self.omissions.append(segment.unjudged(grown))
             return
         self.rows_of[key], self.made_of[key], self.words_of[key] = segment.rows, list(segment.features), segment.words
         for term in self.terms:
             yield self._line(term, key, grown, segment, rest)
 
     def _line(self, term: SegmentTerm, key: str, grown: str, segment: Segment, rest: BoolArray) -> Record:
-        found = contrast(term.rows, segment.rows, rest, self.sampling)
+        found = tree.contrast(term.rows, segment.rows, rest, self.sampling)
         mean, difference = found.intervals(self.engine.confidence)
         line = estimate(found.mean, found.mean_std_error, mean, self.engine.confidence, term.measure)
         every = self.sampling.weights[self.rows | segment.rows].sum()
@@ -231,47 +229,6 @@ def rows_result(judged: Judged) -> Result:
     notes = ("x is the position in the test sample, from 0, and value its uncertainty.",)
     facts = {term.measure: term.facts}
     return points(ids.SEGMENTS_ROWS, "Observations by segment", records, notes=notes, measures=facts)
-
-
-class Contrast(NamedTuple):
-    """The mean of a segment, and that mean less the mean of the rest, each with its standard error.
-
-    `freedom` is one less than the fewer units of segment and rest: cautious where their spreads differ.
-    """
-
-    mean: float
-    mean_std_error: float
-    difference: float
-    std_error: float
-    units: int
-    freedom: int
-
-    @property
-    def p_value(self) -> float:
-        """Two-sided p-value of the t-test of no difference."""
-        return float(two_sided(self.difference, self.std_error, self.freedom))
-
-    def intervals(self, confidence: float) -> tuple[tuple[float, float], tuple[float, float]]:
-        """Return the t-intervals of the mean and of the difference."""
-        own, both = (t_quantile(0.5 + confidence / 2, dof) for dof in (self.units - 1, self.freedom))
-        means = (self.mean - own * self.mean_std_error, self.mean + own * self.mean_std_error)
-        return means, (self.difference - both * self.std_error, self.difference + both * self.std_error)
-
-
-def contrast(values: FloatArray, segment: BoolArray, rest: BoolArray, sampling: Sampling) -> Contrast:
-    """Return a segment's mean against that of the rest; clusters with rows in both parts count as such.
-
-    Examples
-    --------
-    >>> values, segment = np.array([1.0, 3.0, 0.0, 2.0]), np.array([True, True, False, False])
-    >>> contrast(values, segment, ~segment, Sampling(np.full(4, 0.25), 4))[:4]
-    (2.0, 1.0, 1.0, 1.4142135623730951)
-    """
-    own, other = (sampling.part(rows) for rows in (segment, rest))
-    mean, mean_error = (float(number) for number in own.mean(values[segment]))
-    error = error_of(row_pieces(values, segment, rest, sampling), segment | rest, sampling)
-    difference = mean - float(other.mean(values[rest])[0])
-    return Contrast(mean, mean_error, difference, error, own.units, min(own.units, other.units) - 1)
 
 
 CHANGES = ("item", "segment", "n", "before", "after")
@@ -404,13 +361,13 @@ class Segments(CardedExplainer):
         parts = {term.measure: self._leaves(coding, engine, term.measure, term.rows) for term in found}
         judged = Judged(engine, found, halves[1], outside & (sampling.weights > 0))
         records = judged.lines(parts)
-        targets, unjudged = residual_targets(engine)
+        targets, unjudged = tree.residual_targets(engine)
         leaves = self._residual_leaves(subject, engine, targets)
         closest, reason = changes(records, judged, prior)
         return [
             self._result(judged, records, halves, omitted),
             _closest(closest, reason),
-            residuals_result(leaves, unjudged, sampling, engine.confidence),
+            tree.residuals_result(leaves, unjudged, sampling, engine.confidence),
             rows_result(judged),
             *periods(engine, found),
         ]
@@ -420,7 +377,7 @@ class Segments(CardedExplainer):
     ) -> list[Segment]:
         """Return the leaves of a tree that the rows of `coding` grow on a target, shape (n,)."""
         sampling, rows = Sampling.of(coding.subject), coding.rows
-        grower = Grower(
+        grower = tree.Grower(
             rows=rows,
             weights=sampling.weights,
             units=sampling.unit_codes,
@@ -440,7 +397,7 @@ class Segments(CardedExplainer):
             coding = Coding(subject, growing)
             for target in targets:
                 key = f"residual {number} {target.level}"
-                for segment in self._leaves(coding, engine, key, target.grown_on, LEAVES, pruned=False):
+                for segment in self._leaves(coding, engine, key, target.grown_on, tree.LEAVES, pruned=False):
                     yield JudgedLeaf(target, segment, judging)
 
     def _result(

@@ -11,9 +11,10 @@ import numpy as np
 import pandas as pd
 from scipy.special import rel_entr
 
+from ...checks.reading import two_sided
 from ...core.engine.fast_path_evaluator import Engine
 from ...core.model.results import MeasureFacts, Omission, Result
-from ...core.model.sampling import Sampling
+from ...core.model.sampling import Sampling, t_quantile
 from ...core.model.subject import Subject
 from ...core.support.arrays import BoolArray, FloatArray, IntArray, as_numbers
 from ...core.support.limits import check_limits
@@ -168,6 +169,11 @@ class Segment(NamedTuple):
     words: str
     features: tuple[str, ...]
     rows: BoolArray
+
+    def unjudged(self, measure: str) -> Omission:
+        """Say that too few independent observations judge it, or the others."""
+        few = f"fewer than {LEAST_UNITS} independent observations judge it, or the others"
+        return Omission(measure, "", f"{self.words}: {few}")
 
 
 @dataclass(frozen=True)
@@ -326,6 +332,47 @@ def residual_targets(engine: Engine) -> tuple[list[ResidualTarget], tuple[Omissi
     return targets, tuple(omitted)
 
 
+class Contrast(NamedTuple):
+    """The mean of a segment, and that mean less the mean of the rest, each with its standard error.
+
+    `freedom` is one less than the fewer units of segment and rest: cautious where their spreads differ.
+    """
+
+    mean: float
+    mean_std_error: float
+    difference: float
+    std_error: float
+    units: int
+    freedom: int
+
+    @property
+    def p_value(self) -> float:
+        """Two-sided p-value of the t-test of no difference."""
+        return float(two_sided(self.difference, self.std_error, self.freedom))
+
+    def intervals(self, confidence: float) -> tuple[tuple[float, float], tuple[float, float]]:
+        """Return the t-intervals of the mean and of the difference."""
+        own, both = (t_quantile(0.5 + confidence / 2, dof) for dof in (self.units - 1, self.freedom))
+        means = (self.mean - own * self.mean_std_error, self.mean + own * self.mean_std_error)
+        return means, (self.difference - both * self.std_error, self.difference + both * self.std_error)
+
+
+def contrast(values: FloatArray, segment: BoolArray, rest: BoolArray, sampling: Sampling) -> Contrast:
+    """Return a segment's mean against that of the rest; clusters with rows in both parts count as such.
+
+    Examples
+    --------
+    >>> values, segment = np.array([1.0, 3.0, 0.0, 2.0]), np.array([True, True, False, False])
+    >>> contrast(values, segment, ~segment, Sampling(np.full(4, 0.25), 4))[:4]
+    (2.0, 1.0, 1.0, 1.4142135623730951)
+    """
+    own, other = (sampling.part(rows) for rows in (segment, rest))
+    mean, mean_error = (float(number) for number in own.mean(values[segment]))
+    error = error_of(row_pieces(values, segment, rest, sampling), segment | rest, sampling)
+    difference = mean - float(other.mean(values[rest])[0])
+    return Contrast(mean, mean_error, difference, error, own.units, min(own.units, other.units) - 1)
+
+
 class JudgedLeaf(NamedTuple):
     """A leaf with the target whose tree made it, and the observations of the other half that judge it."""
 
@@ -343,34 +390,30 @@ class JudgedLeaf(NamedTuple):
         rest = self.judging & ~inside
         part, other = sampling.part(inside), sampling.part(rest)
         if min(part.units, other.units) < LEAST_UNITS:
-            few = f"fewer than {LEAST_UNITS} independent observations judge it, or the others"
-            return Omission(RESIDUAL, "", f"{self.segment.words}: {few}")
+            return self.segment.unjudged(RESIDUAL)
         scale = float(np.sqrt(part.weights @ target.variance[inside]))
         if not scale > 0:
             return Omission(RESIDUAL, "", f"{self.segment.words}: the model's variance is 0")
-        residual = target.residual
-        mean, empirical = (float(number) for number in part.mean(residual[inside]))
+        found = contrast(target.residual / scale, inside, rest, sampling)
         stated = [float(np.square(x.weights) @ target.variance[rows]) for x, rows in ((part, inside), (other, rest))]
-        error = max(empirical, np.sqrt(stated[0])) / scale
-        both = error_of(row_pieces(residual, inside, rest, sampling), inside | rest, sampling)
+        error, size = max(found.mean_std_error, np.sqrt(stated[0]) / scale), found.mean
         outcome, predicted = (float(part.weights @ x[inside]) for x in (target.outcome, target.mean))
-        size, whole = mean / scale, sampling.weights[self.judging].sum()
         line = estimate(size, error, part.interval(size, error, confidence), confidence, RESIDUAL)
         return line | {
             "item": self.segment.words,
             "segment": key,
             "level": target.level,
             "n": int(inside.sum()),
-            "units": part.units,
-            "share": float(sampling.weights[inside].sum() / whole),
+            "units": found.units,
+            "share": float(sampling.weights[inside].sum() / sampling.weights[self.judging].sum()),
             "n_rest": int(rest.sum()),
             "outcome": outcome,
             "predicted": predicted,
             "unit": target.unit,
             "nats": _bernoulli(outcome, predicted) if target.of_class else size**2 / 2,
-            "difference": size - float(other.mean(residual[rest])[0]) / scale,
-            "difference_std_error": max(both, np.sqrt(sum(stated))) / scale,
-            "freedom": min(part.units, other.units) - 1,
+            "difference": found.difference,
+            "difference_std_error": max(found.std_error, np.sqrt(sum(stated)) / scale),
+            "freedom": found.freedom,
         }
 
 
