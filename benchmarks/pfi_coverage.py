@@ -31,9 +31,7 @@ from sklearn.linear_model import LogisticRegression
 from uq_report.core.model.measures import ONE_MINUS_AUC
 from uq_report.core.statistics.inference import n_units, shuffled_pairs, standard_error
 from uq_report.core.support.arrays import FloatArray, IntArray
-from uq_report.methods.shared.changes import ChangedMeasures
-from uq_report.methods.shared.rows import ShuffledRows
-from uq_report.methods.shared.terms import feature_terms
+from uq_report.methods.shared.terms import ChangedMeasures, ShuffledRows, feature_terms
 
 FEATURES = {"dependent": 0, "independent": 2, "irrelevant": 3}
 MEASURES = ("nll", "entropy", "near-additive")

@@ -9,11 +9,12 @@ import pandas as pd
 import pytest
 from scipy.stats import t, ttest_1samp
 
+from uq_report.checks.family import NotJudgedError
 from uq_report.core.model.results import ESTIMATE_COLUMNS, Omission, Profile
 from uq_report.core.model.subject import make_subject
 from uq_report.core.predictive import Distribution
 from uq_report.core.support.arrays import FloatArray, Table
-from uq_report.core.support.errors import InputError, UnsupportedError
+from uq_report.core.support.errors import InputError
 from uq_report.distributions import Normal
 from uq_report.evidence.finding import Outcome
 from uq_report.evidence.profiles import Ale, Pdp
@@ -227,7 +228,7 @@ def test_what_has_no_error_of_changes_is_not_tested(profile: Profile, words: str
 def test_a_missing_curve_gives_the_reason_of_its_omission() -> None:
     gone = ale(UP, gaps=(Omission("prediction", "age", "it has one value"),))
     gone.estimates.drop(index=gone.estimates.index, inplace=True)  # noqa: PD002 - the result is frozen
-    with pytest.raises(UnsupportedError, match="it has one value"):
+    with pytest.raises(NotJudgedError, match="it has one value"):
         ale_steps(Ale.from_result(gone), run(gone), "prediction", "age", 30)
     assert (
         "the accumulated local effect has no value for the uncertainty along it"
@@ -329,7 +330,7 @@ def test_rows_without_the_feature_are_in_no_bin_and_two_points_make_a_step() -> 
         if made:
             assert len(ale_steps(Ale.from_result(few), run(few, n=300), "prediction", "age", 10).change) == 1
         else:
-            with pytest.raises(UnsupportedError, match="it has one value"):
+            with pytest.raises(NotJudgedError, match="it has one value"):
                 ale_steps(Ale.from_result(few), run(few, n=300), "prediction", "age", 10)
 
 

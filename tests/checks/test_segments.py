@@ -15,7 +15,7 @@ from uq_report.evidence.run import NotRun, Run
 from uq_report.evidence.segments import ALL_ROWS, EXCESS_LOSS, OFF_SUPPORT, RESIDUAL
 from uq_report.methods.segments.check import SegmentsCheck
 from uq_report.methods.segments.explain import CHANGES, COLUMNS
-from uq_report.methods.segments.residuals import COLUMNS as RESIDUAL_COLUMNS
+from uq_report.methods.segments.tree import COLUMNS as RESIDUAL_COLUMNS
 
 FACTS = {"entropy": MeasureFacts("entropy", "nats", "uncertainty"), "variance": MeasureFacts("variance", "m²", "x")}
 

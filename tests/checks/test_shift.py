@@ -12,8 +12,7 @@ from uq_report.core.support.errors import InputError
 from uq_report.evidence.finding import Finding, Outcome
 from uq_report.evidence.rows import SupportShift
 from uq_report.methods.support.check import Shift
-from uq_report.methods.support.explain import _lines
-from uq_report.methods.support.space import Paired
+from uq_report.methods.support.explain import Paired, _lines
 
 from . import importances
 from .importances import audited, diagnostic, outcome

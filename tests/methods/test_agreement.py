@@ -26,8 +26,7 @@ from uq_report.core.model.results import (
 from uq_report.core.model.subject import Subject, make_subject
 from uq_report.core.support.arrays import FloatArray
 from uq_report.core.support.errors import InputError, PluginError
-from uq_report.methods.agreement.explain import Agreement
-from uq_report.methods.agreement.rankings import OTHER_QUESTION, UNEXPLAINED, methods, profiles_part
+from uq_report.methods.agreement.explain import OTHER_QUESTION, UNEXPLAINED, Agreement, methods, profiles_part
 from uq_report.methods.pfi.explain import PermutationImportance
 from uq_report.methods.shap.explain import ShapleyValues
 from uq_report.runner.prepare import ordered

@@ -16,13 +16,13 @@ from uq_report.core.statistics.ranking import ROUNDING, RankIntervals
 from uq_report.core.support.arrays import FloatArray
 from uq_report.evidence import ids
 from uq_report.evidence.information import COVERED, SHARE, RankLine
-from uq_report.methods.agreement.explain import Agreement
-from uq_report.methods.agreement.rankings import (
+from uq_report.methods.agreement.check import Ranking
+from uq_report.methods.agreement.explain import (
     CLOSE,
     UNEXPLAINED,
+    Agreement,
     Method,
     RankedCase,
-    Ranking,
     Results,
     _bends,
     _cleared,

@@ -19,6 +19,7 @@ from uq_report.distributions import Categorical, Intervals, Normal, Survival
 from uq_report.methods.calibration import scores
 from uq_report.methods.calibration.check import Undercoverage
 from uq_report.methods.calibration.explain import (
+    Calibration,
     Setting,
     _estimates,
     _gains,
@@ -181,7 +182,7 @@ def test_events_beyond_the_horizon_and_in_cells_without_mass_are_told() -> None:
 
 def test_an_event_at_the_horizon_is_seen() -> None:
     q = Survival([1.0, 2.0, 3.0], np.tile([0.75, 0.5, 0.25], (2, 1)))
-    assert events_of(q, recorded(np.array([3.0, 3.1]), np.ones(2, dtype=bool))).seen == 1
+    assert events_of(q, recorded(np.array([3.0, 3.1]), np.ones(2, dtype=bool)))[0] == 1
 
 
 @pytest.mark.parametrize(("n", "turned"), [(4, False), (5, True)])
@@ -195,7 +196,7 @@ def test_what_is_missed_is_told_with_its_interval() -> None:
     words = Undercoverage(stated=0.1, excess=0.05, lower=0.02, upper=0.08).words
     assert words.startswith(share_words(0.15, 0.12, 0.18, confidence=0.9))
     assert words.endswith(f"all but {share_words(0.1)}")
-    assert not Undercoverage.of(None).known
+    assert np.isnan(Undercoverage.of(None).excess)
 
 
 def lined(points: list[tuple[float, float, float, float]], id: str, null: Any = None) -> Any:
@@ -448,7 +449,8 @@ def equal(n: int) -> Sampling:
 def setting(sampling: Sampling, train: Any = None, n_splits: int = 2) -> Setting:
     n = len(sampling.weights)
     rng = np.random.default_rng
-    return Setting(np.zeros(n, dtype=int), train, sampling, lambda _: rng(0), 99, 10, n_splits, 0.95, list)
+    options = Calibration(n_draws=99, n_splits=n_splits)
+    return Setting(np.zeros(n, dtype=int), train, sampling, lambda _: rng(0), options, 0.95, list)
 
 
 @pytest.mark.parametrize(("n", "each", "there"), [(20, 1, True), (19, 1, False), (40, 2, True), (38, 2, False)])

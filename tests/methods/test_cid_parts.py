@@ -34,8 +34,8 @@ from uq_report.methods.cid.estimate import (
     twins,
 )
 from uq_report.methods.cid.explain import CoveredInformation, _graph, _means, alone
-from uq_report.methods.shared.rows import ShuffledRows
 from uq_report.methods.shared.terms import ImportanceTerms as Importances
+from uq_report.methods.shared.terms import ShuffledRows
 
 from .pfi_cases import MEASURES, subject
 from .test_cid_terms import flat

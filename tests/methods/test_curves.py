@@ -22,11 +22,16 @@ from uq_report.evidence.comparisons import ERROR_SIZE, EXPECTED_COST, RESIDUAL, 
 from uq_report.methods.calibration.comparisons import (
     ClassOutcomes,
     Training,
+    by_grade,
     class_comparisons,
+    class_curves,
     net_benefit,
+    net_benefit_curve,
+    residuals,
+    roc,
     training_scores,
+    welch,
 )
-from uq_report.methods.calibration.curves import by_grade, class_curves, net_benefit_curve, residuals, roc, welch
 from uq_report.methods.calibration.explain import Calibration
 from uq_report.methods.calibration.figure import draw_residuals
 from uq_report.methods.calibration.tables import histogram

@@ -15,9 +15,8 @@ from uq_report.core.model.results import Importance, bare_estimates
 from uq_report.core.support.errors import InputError
 from uq_report.core.traits.interop import mean_measure
 from uq_report.methods.dalex import parts
-from uq_report.methods.dalex.calls import Dalex, GapError
 from uq_report.methods.dalex.explain import DalexExplanations
-from uq_report.methods.dalex.parts import BackgroundMixtures, DalexShuffles, one_minus_auc, rmse
+from uq_report.methods.dalex.parts import BackgroundMixtures, Dalex, DalexShuffles, GapError, one_minus_auc, rmse
 from uq_report.methods.shared.grids import FeatureGrid
 
 

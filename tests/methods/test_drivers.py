@@ -36,7 +36,7 @@ from uq_report.evidence.view import by_feature, of_measure
 from uq_report.jobs import demo
 from uq_report.methods.pfi import drivers
 from uq_report.methods.pfi.drivers import Drivers, Judge, Spread, UnitTerms, associated
-from uq_report.methods.shared.rows import ShuffledRows
+from uq_report.methods.shared.terms import ShuffledRows
 
 from .pfi_cases import explained, subject
 

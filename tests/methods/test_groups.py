@@ -20,7 +20,7 @@ from uq_report.core.support.arrays import AnyArray, BoolArray
 from uq_report.core.support.errors import InputError
 from uq_report.core.traits.stored_predictions import scored_rows
 from uq_report.distributions import Categorical, Normal
-from uq_report.methods.groups import plan
+from uq_report.methods.groups import contrasts
 from uq_report.methods.groups.contrasts import difference, gap_p_values, shuffled_p_values
 from uq_report.methods.groups.explain import POINTS, Groups, grid_of
 from uq_report.methods.shared import association
@@ -449,8 +449,8 @@ def test_confidence_gaps_are_tested_exactly_up_to_so_many_rows(
         tested.extend(int(rows.sum()) for rows in members)
         return [0.5] * len(members)
 
-    monkeypatch.setattr(plan, "EXACT_UNITS", most)
-    monkeypatch.setattr(plan, "gap_p_values", exact)
+    monkeypatch.setattr(contrasts, "EXACT_UNITS", most)
+    monkeypatch.setattr(contrasts, "gap_p_values", exact)
     explain(logistic(sex=np.where(np.arange(200) < 80, "f", "m")))
     assert sorted(tested) == sizes
 

@@ -15,7 +15,7 @@ from uq_report.core.model.subject import Subject
 from uq_report.core.support.errors import InputError
 from uq_report.distributions import Categorical
 from uq_report.methods.calibration.scores import confidence_gap
-from uq_report.methods.groups import contrasts, plan
+from uq_report.methods.groups import contrasts
 from uq_report.methods.groups.contrasts import GroupDifference, difference, gap_p_values, shuffled_p_values
 from uq_report.methods.groups.explain import Groups
 from uq_report.methods.shared.attributes import Attribute, _bound, attributes
@@ -191,7 +191,7 @@ def test_options_beyond_their_ends_are_refused(more: dict[str, float]) -> None:
 
 
 def test_a_large_groups_confidence_gap_is_tested_by_t(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plan, "EXACT_UNITS", 0)
+    monkeypatch.setattr(contrasts, "EXACT_UNITS", 0)
     given = logistic(100, kind=np.repeat(["a", "b"], [60, 40]))
     table = explain(given, n_proxies=0)["groups"].estimates
     q = given.model.distribution(given.X)
@@ -209,7 +209,7 @@ def test_the_smaller_part_is_drawn_anew(monkeypatch: pytest.MonkeyPatch, size: i
         drawn.append(group)
         return dict.fromkeys(values, 0.25)
 
-    monkeypatch.setattr(plan, "shuffled_p_values", kept)
+    monkeypatch.setattr(contrasts, "shuffled_p_values", kept)
     kinds = np.repeat(["a", "b", "c"], [size, 100 - size - 10, 10])
     table = explain(logistic(100, kind=kinds), n_min=5, n_proxies=0, n_draws=99)["groups.difference"].estimates
     assert set(table.loc[table["measure"] == "brier", "p_value"]) == {0.25}

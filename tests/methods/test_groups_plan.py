@@ -21,6 +21,7 @@ from uq_report.distributions import Categorical, Normal, Survival
 from uq_report.methods.groups import contrasts, explain
 from uq_report.methods.groups.contrasts import (
     GroupDifference,
+    Plan,
     Values,
     _against_outcome,
     _errors,
@@ -41,7 +42,6 @@ from uq_report.methods.groups.explain import (
     grid_of,
     use,
 )
-from uq_report.methods.groups.plan import Plan
 from uq_report.methods.shared.association import NumericColumn
 from uq_report.methods.shared.attributes import Attribute, attributes
 from uq_report.methods.shared.predicted import PredictedNumber, expected_loss, predicted
@@ -143,7 +143,7 @@ def test_only_exchangeable_rows_of_small_groups_are_shuffled(monkeypatch: pytest
         kept.append((values, group, draws))
         return dict.fromkeys(values, 0.25)
 
-    monkeypatch.setattr("uq_report.methods.groups.plan.shuffled_p_values", draws)
+    monkeypatch.setattr("uq_report.methods.groups.contrasts.shuffled_p_values", draws)
     assert shuffled()
     assert shuffled(weights=np.where(np.arange(N) < 2, 0.0, 3.0))
     assert not shuffled(weights=np.where(np.arange(N) < 2, 2.0, 3.0))
@@ -155,7 +155,7 @@ def test_only_exchangeable_rows_of_small_groups_are_shuffled(monkeypatch: pytest
     )  # fmt: skip
     assert next(plan(NINE).differences(LOSS))["p_value"] == 0.25
     for most, done in ((9, True), (8, False)):
-        monkeypatch.setattr("uq_report.methods.groups.plan.EXACT_UNITS", most)
+        monkeypatch.setattr("uq_report.methods.groups.contrasts.EXACT_UNITS", most)
         assert shuffled() is done
     infinite = value("brier", np.where(np.arange(N) == 3, np.inf, 1.0))
     assert not plan(NINE, values=(infinite,))._shuffled
@@ -171,12 +171,12 @@ def test_gaps_are_tested_by_draws_where_there_are_outcomes_and_groups_are_small(
         taken.append((len(q), draws))
         return [0.25 for _ in groups]
 
-    monkeypatch.setattr("uq_report.methods.groups.plan.gap_p_values", draws)
+    monkeypatch.setattr("uq_report.methods.groups.contrasts.gap_p_values", draws)
     first, second = (GAP.rows[part] for part in (slice(9), slice(9, N)))
     by_t = [stats.ttest_1samp(part, 0.0).pvalue for part in (first, second)]
     assert plan(NINE, values=(LOSS, GAP)).gap_tests == {(0, 0): 0.25, (0, 1): 0.25}
     assert plan(NINE, values=(GAP,), y=None).gap_tests == pytest.approx({(0, 0): by_t[0], (0, 1): by_t[1]})
-    monkeypatch.setattr("uq_report.methods.groups.plan.EXACT_UNITS", 9)
+    monkeypatch.setattr("uq_report.methods.groups.contrasts.EXACT_UNITS", 9)
     assert plan(NINE, values=(GAP,)).gap_tests == pytest.approx({(0, 0): 0.25, (0, 1): by_t[1]})
     assert taken == [(24, 200), (9, 100)]
 
@@ -278,7 +278,7 @@ def test_of_three_groups_the_larger_one_is_drawn_by_its_rest(monkeypatch: pytest
         sizes.append(int(group.sum()))
         return dict.fromkeys(values, 0.5)
 
-    monkeypatch.setattr("uq_report.methods.groups.plan.shuffled_p_values", draws)
+    monkeypatch.setattr("uq_report.methods.groups.contrasts.shuffled_p_values", draws)
     assert plan(kinds(np.repeat([0, 1, 2], [14, 5, 5]), "abc"))._shuffled
     assert sizes == [10, 5, 5]
 

@@ -10,8 +10,7 @@ from uq_report.core.model.subject import Subject
 from uq_report.core.statistics.inference import shuffled_pairs, standard_error
 from uq_report.core.support.arrays import FloatArray
 from uq_report.distributions import Normal
-from uq_report.methods.shared.changes import ChangedMeasures, pair_terms
-from uq_report.methods.shared.rows import ShuffledRows
+from uq_report.methods.shared.terms import ChangedMeasures, ShuffledRows, pair_terms
 
 from .pfi_cases import MEASURES, explained, line, repeats, rows, subject, three_features
 

@@ -11,7 +11,7 @@ from uq_report.core.model.results import Result
 from uq_report.core.support.arrays import FloatArray, IntArray
 from uq_report.distributions import Categorical
 from uq_report.evidence.importance import CLAIMED, DELIVERED
-from uq_report.methods.shared.changes import Distinct
+from uq_report.methods.shared.terms import Distinct
 
 from .pfi_cases import MEASURES, explained, line, repeats, subject, three_features
 

@@ -21,9 +21,8 @@ from uq_report.evidence import ids
 from uq_report.evidence.importance import ALL_FEATURES, CLAIMED, DELIVERED, DIFFERENCE
 from uq_report.methods.pfi import figure
 from uq_report.methods.pfi.claims import Claiming, ModelImplied, ProperScore, exact_p_values, score_of
-from uq_report.methods.pfi.estimator import Estimator
+from uq_report.methods.pfi.estimator import Estimator, FeatureShuffles, Shuffler, distinct_values, stops
 from uq_report.methods.pfi.explain import PermutationImportance
-from uq_report.methods.pfi.shuffling import FeatureShuffles, Shuffler, distinct_values, stops
 from uq_report.methods.pfi.tables import (
     ShuffleTables,
     delta_result,
@@ -31,10 +30,8 @@ from uq_report.methods.pfi.tables import (
     training_result,
     untrained_result,
 )
-from uq_report.methods.shared.changes import ChangedMeasures, Distinct
 from uq_report.methods.shared.choice import at_most
-from uq_report.methods.shared.rows import ShuffledRows
-from uq_report.methods.shared.terms import ImportanceTerms
+from uq_report.methods.shared.terms import ChangedMeasures, Distinct, ImportanceTerms, ShuffledRows
 
 from .pfi_cases import MEASURES, subject
 from .test_cid_terms import flat

@@ -25,8 +25,7 @@ from uq_report.evidence.importance import (
 )
 from uq_report.methods.pfi.estimator import Estimator
 from uq_report.methods.pfi.tables import ShuffleTables, read_pair
-from uq_report.methods.shared.rows import ShuffledRows
-from uq_report.methods.shared.terms import ImportanceTerms
+from uq_report.methods.shared.terms import ImportanceTerms, ShuffledRows
 
 from .pfi_cases import explained, subject
 

@@ -10,8 +10,7 @@ from uq_report.core.model.measures import NLL
 from uq_report.core.support.errors import InputError
 from uq_report.methods.pfi.estimator import Estimator
 from uq_report.methods.pfi.explain import PermutationImportance
-from uq_report.methods.shared.rows import ShuffledRows
-from uq_report.methods.shared.terms import ImportanceTerms
+from uq_report.methods.shared.terms import ImportanceTerms, ShuffledRows
 
 from .pfi_cases import MEASURES, explained, line, repeats, rows, subject, three_features
 

@@ -12,9 +12,8 @@ from uq_report.core.model.sampling import Sampling
 from uq_report.core.model.subject import make_subject
 from uq_report.core.support.errors import InputError
 from uq_report.distributions import Normal
-from uq_report.methods.redundancy import explain, stacked
-from uq_report.methods.redundancy.explain import Redundancy, joint, partners
-from uq_report.methods.redundancy.stacked import Predictors, _gains, _weighed, trees
+from uq_report.methods.redundancy import explain
+from uq_report.methods.redundancy.explain import Predictors, Redundancy, _gains, _weighed, joint, partners, trees
 from uq_report.methods.shared.association import NumericColumn, skill
 from uq_report.testing import KnownTruth, measures
 
@@ -104,13 +103,13 @@ def test_ten_known_values_are_needed(known: int) -> None:
 
 def test_folds_are_of_equal_size(monkeypatch: pytest.MonkeyPatch) -> None:
     sizes: list[int] = []
-    leaders = stacked.leaders
+    leaders = explain.leaders
 
     def chosen(*args: Any) -> Any:
         sizes.append(args[-1].sum())
         return leaders(*args)
 
-    monkeypatch.setattr(stacked, "leaders", chosen)
+    monkeypatch.setattr(explain, "leaders", chosen)
     engine = Engine(
         make_subject(None, Flat(), pd.DataFrame({"x": np.arange(20.0), "z": np.arange(20.0) ** 2})), measures()
     )

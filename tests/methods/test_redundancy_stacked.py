@@ -12,9 +12,17 @@ from uq_report.core.model.measures import NLL
 from uq_report.core.model.subject import make_subject
 from uq_report.core.support.arrays import FloatArray
 from uq_report.core.support.errors import BudgetError
-from uq_report.methods.redundancy import stacked
-from uq_report.methods.redundancy.explain import Redundancy
-from uq_report.methods.redundancy.stacked import LEADING, Predictors, forecasts, leaders, leaves, ridge, truth
+from uq_report.methods.redundancy import explain
+from uq_report.methods.redundancy.explain import (
+    LEADING,
+    Predictors,
+    Redundancy,
+    forecasts,
+    leaders,
+    leaves,
+    ridge,
+    truth,
+)
 from uq_report.methods.shared.association import NumericColumn, association, associations
 
 
@@ -79,8 +87,8 @@ def test_ridge_is_the_closed_form_of_its_best_penalty(signal: float, noise: floa
 
 @pytest.mark.parametrize("least", [-np.inf, np.inf], ids=["all trees", "first trees"])
 def test_forecasts_of_a_fold_do_not_read_its_truth(least: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stacked, "LEAST_GAIN", least)
-    monkeypatch.setattr(stacked, "nnls", lambda parts, _: (np.ones(parts.shape[1]),))
+    monkeypatch.setattr(explain, "LEAST_GAIN", least)
+    monkeypatch.setattr(explain, "nnls", lambda parts, _: (np.ones(parts.shape[1]),))
     rng = np.random.default_rng(0)
     X, folds = rng.normal(size=(80, 4)), np.arange(80) % 4
     Y, predictors = X[:, :1] ** 2, Predictors.of(numbered(X))
@@ -105,9 +113,9 @@ def test_weights_of_a_fold_are_those_of_the_other_folds() -> None:
     rng = np.random.default_rng(1)
     parts, folds = rng.normal(size=(2, 60, 1)), np.arange(60) % 3
     Y = 0.4 * parts[0] + 0.7 * parts[1]
-    np.testing.assert_allclose(stacked._weighed(parts, Y, folds), Y, atol=1e-12)
+    np.testing.assert_allclose(explain._weighed(parts, Y, folds), Y, atol=1e-12)
     swapped = np.where((folds == 0)[:, None], 100.0, Y)
-    answer = stacked._weighed(parts, swapped, folds)
+    answer = explain._weighed(parts, swapped, folds)
     np.testing.assert_allclose(answer[folds == 0], Y[folds == 0], atol=1e-12)
     assert np.abs(answer - Y)[folds == 1].max() > 0.1
 
@@ -121,13 +129,13 @@ def test_trees_grow_where_the_line_leaves_something_more_where_the_first_add_to_
     n: int, step: float, trees: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     counts: list[int] = []
-    grown = stacked.trees
+    grown = explain.trees
 
     def counted(*args: Any) -> FloatArray:
         counts.append(args[-1])
         return grown(*args)
 
-    monkeypatch.setattr(stacked, "trees", counted)
+    monkeypatch.setattr(explain, "trees", counted)
     rng = np.random.default_rng(2)
     X, folds = rng.normal(size=(n, 3)), np.arange(n) % 4
     Y = X[:, :1] + 5 * step * np.sign(X[:, 1:2] * X[:, 2:]) + 0.1 * rng.normal(size=(n, 1))
@@ -146,7 +154,7 @@ def test_trees_grow_untested_of_fewer_than_fifteen_rows_for_each_column_of_the_l
         counts.append(count)
         return np.zeros((len(new), 1))
 
-    monkeypatch.setattr(stacked, "trees", counted)
+    monkeypatch.setattr(explain, "trees", counted)
     X = np.random.default_rng(4).normal(size=(n, 9))
     forecasts(Predictors.of(numbered(X)), X[:, :1], np.arange(n) % 4, [np.arange(1, 9)] * 4, np.random.default_rng(0))
     assert sum(counts) == trees
@@ -154,7 +162,7 @@ def test_trees_grow_untested_of_fewer_than_fifteen_rows_for_each_column_of_the_l
 
 def share_of_level(dof: int, tests: int) -> float:
     """Return the share of squares of 400 rows at which a test at a part of `LEVEL` finds something."""
-    return float(chi2.isf(stacked.LEVEL / tests, dof)) / 400
+    return float(chi2.isf(explain.LEVEL / tests, dof)) / 400
 
 
 @pytest.mark.parametrize(("part", "found"), [(0.99, False), (1.01, True)])
@@ -219,14 +227,14 @@ def test_more_trees_grow_from_a_hundredth_of_the_variance(
     share: float, trees: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     counts: list[int] = []
-    monkeypatch.setattr(stacked, "leaves", lambda *_: True)
-    monkeypatch.setattr(stacked, "_gains", lambda parts, rest, folds: share * np.square(rest).sum(axis=1))
+    monkeypatch.setattr(explain, "leaves", lambda *_: True)
+    monkeypatch.setattr(explain, "_gains", lambda parts, rest, folds: share * np.square(rest).sum(axis=1))
 
     def counted(X: FloatArray, Y: FloatArray, new: FloatArray, stream: Any, n: int) -> FloatArray:
         counts.append(n)
         return np.zeros((len(new), 1))
 
-    monkeypatch.setattr(stacked, "trees", counted)
+    monkeypatch.setattr(explain, "trees", counted)
     X = np.random.default_rng(0).normal(size=(200, 2))
     forecasts(Predictors.of(numbered(X)), X[:, :1], np.arange(200) % 4, [np.arange(2)] * 4, np.random.default_rng(0))
     assert sum(counts) == trees
@@ -299,8 +307,8 @@ def test_what_a_column_tells_is_the_adjusted_share_of_variance_between_its_bins(
     ]
     train = np.arange(60) < 50
     predictors, truths = Predictors.of(columns), [truth(column) for column in columns]
-    Y = [stacked._centred(values, train) for values in truths]
-    share = stacked._strength(predictors, Y, [0, 1], train)
+    Y = [explain._centred(values, train) for values in truths]
+    share = explain._strength(predictors, Y, [0, 1], train)
     assert np.isneginf(share.diagonal()).all()
     for own, by, used in ((0, 1, 8), (1, 0, 4)):
         bins = predictors.bins[train][:, predictors.binned == by]
@@ -310,9 +318,9 @@ def test_what_a_column_tells_is_the_adjusted_share_of_variance_between_its_bins(
 
 
 def test_truths_are_centred_by_the_known_values_of_the_training_rows() -> None:
-    found = stacked._centred(np.array([[1.0], [np.nan], [4.0], [9.0]]), np.array([True, True, True, False]))
+    found = explain._centred(np.array([[1.0], [np.nan], [4.0], [9.0]]), np.array([True, True, True, False]))
     assert found.tolist() == [[-1.5], [0], [1.5]]
-    assert stacked._centred(np.full((2, 1), np.nan), np.ones(2, dtype=bool)).tolist() == [[0], [0]]
+    assert explain._centred(np.full((2, 1), np.nan), np.ones(2, dtype=bool)).tolist() == [[0], [0]]
 
 
 def test_rare_levels_missing_and_infinite_values_are_read_by_both() -> None:

@@ -12,9 +12,8 @@ from uq_report.core.model.subject import make_subject
 from uq_report.core.support.arrays import FloatArray
 from uq_report.distributions import Normal
 from uq_report.methods.rsens import compare
-from uq_report.methods.rsens.estimator import local_values
+from uq_report.methods.rsens.estimator import DerivativeSample, level_chances, local_values, make_sample
 from uq_report.methods.rsens.explain import RSens
-from uq_report.methods.rsens.sample import DerivativeSample, level_chances, make_sample
 from uq_report.testing import KnownTruth, measures
 
 GAP = float("nan")

@@ -24,8 +24,8 @@ from uq_report.evidence import ids
 from uq_report.evidence.outcomes import CONFIDENCE_GAP
 from uq_report.evidence.segments import ALL_ROWS, EXCESS_LOSS, OFF_SUPPORT, SegmentFeatures, SegmentsView
 from uq_report.methods.pfi.explain import PermutationImportance
-from uq_report.methods.segments.explain import Judged, Segments, _outside, contrast, terms
-from uq_report.methods.segments.tree import CodedFeature, Coding, Grower, Segment, shortest, subtree_values
+from uq_report.methods.segments.explain import Judged, Segments, _outside, terms
+from uq_report.methods.segments.tree import CodedFeature, Coding, Grower, Segment, contrast, shortest, subtree_values
 from uq_report.methods.shared.estimates import diagnostic
 from uq_report.methods.support.explain import Support
 

@@ -1,6 +1,7 @@
 """Segments by hand: words of ranges and levels, contrasts, and whose exchange brings a segment closer."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,8 @@ from uq_report.core.support.arrays import FloatArray
 from uq_report.evidence import ids
 from uq_report.evidence.outcomes import CONFIDENCE_GAP
 from uq_report.evidence.segments import ALL_ROWS
-from uq_report.methods.segments.explain import Contrast, SegmentTerm, _closer, _finite, changes, contrast
-from uq_report.methods.segments.tree import CodedFeature, Grower, shortest
+from uq_report.methods.segments.explain import Judged, SegmentTerm, _closer, _finite, changes
+from uq_report.methods.segments.tree import CodedFeature, Contrast, Grower, contrast, shortest
 
 CODES = np.array([0, 1, 2, 3])
 
@@ -163,10 +164,16 @@ def test_features_are_named_for_segments_that_differ_at_the_level(p_adjusted: fl
     whole = record | {"segment": ALL_ROWS, "p_adjusted": 0.0}
     terms = [SegmentTerm(name, MeasureFacts(name, "nats", "loss"), np.zeros(6)) for name in ("nll", "brier")]
     subject = replace(testing.linear_subject(6), features=("a",))
-    rows_of = {"s": np.arange(6) < 4}
-    lines, reason = changes([whole, record], terms, rows_of, {ids.PFI: [result]}, subject, 0.95)
+
+    def judged(found: list[SegmentTerm]) -> Judged:
+        engine: Any = SimpleNamespace(subject=subject, confidence=0.95)
+        made = Judged(engine, found, np.ones(6, dtype=bool), np.zeros(6, dtype=bool))
+        made.rows_of["s"] = np.arange(6) < 4
+        return made
+
+    lines, reason = changes([whole, record], judged(terms), {ids.PFI: [result]})
     assert [line["feature"] for line in lines] == named
     assert reason == "permutation importance has no changes of single observations in brier"
-    assert changes([record], terms[:1], rows_of, {ids.PFI: [result]}, subject, 0.95)[1] == ""
+    assert changes([record], judged(terms[:1]), {ids.PFI: [result]})[1] == ""
     bare = replace(result, rows=None)
-    assert changes([record], terms, rows_of, {ids.PFI: [bare]}, subject, 0.95)[0] == []
+    assert changes([record], judged(terms), {ids.PFI: [bare]})[0] == []

@@ -18,8 +18,7 @@ from uq_report.distributions import Categorical, Normal
 from uq_report.evidence import ids
 from uq_report.evidence.segments import SegmentResiduals
 from uq_report.methods.segments.explain import Segments
-from uq_report.methods.segments.residuals import JudgedLeaf, ResidualTarget, residual_targets
-from uq_report.methods.segments.tree import Segment
+from uq_report.methods.segments.tree import JudgedLeaf, ResidualTarget, Segment, residual_targets
 
 MEASURES = testing.measures()
 

@@ -31,16 +31,16 @@ from uq_report.evidence.selective import (
     SelectiveView,
 )
 from uq_report.evidence.view import of_measure
-from uq_report.methods.selective.curve import (
+from uq_report.methods.selective.explain import (
     Assessed,
     CaseLosses,
     RiskCoverage,
+    Selective,
     class_losses,
     expected_distance,
     number_losses,
     order_statistic,
 )
-from uq_report.methods.selective.explain import Selective
 from uq_report.methods.selective.figure import draw
 from uq_report.methods.shared.estimates import band_quantile
 

@@ -13,9 +13,8 @@ from uq_report.core.model.variants import Mix
 from uq_report.core.support.arrays import FloatArray
 from uq_report.core.support.errors import InputError
 from uq_report.distributions import Normal
-from uq_report.methods.shap import shapley
-from uq_report.methods.shap.explain import ShapleyValues
-from uq_report.methods.shap.shapley import Coalitions, Enumeration, Pool
+from uq_report.methods.shap import explain
+from uq_report.methods.shap.explain import Coalitions, Enumeration, Pool, ShapleyValues
 from uq_report.testing import KnownTruth, measures
 
 
@@ -93,7 +92,7 @@ def mix(own: int, others: int) -> Mix:
     ],
 )
 def test_a_mix_is_cut_into_parts_of_at_most_so_many_rows(most: int, parts: list[tuple[int, int]]) -> None:
-    found = list(shapley._parts(mix(3, 4), most))
+    found = list(explain._parts(mix(3, 4), most))
     assert [(len(part.own), len(part.others)) for part in found] == parts
     places = [(o, c) for part in found for o in part.others.tolist() for c in range(len(part.own))]
     assert sorted({o for o, _ in places}) == [0, 1, 2, 3]
@@ -103,7 +102,7 @@ def test_a_mix_is_cut_into_parts_of_at_most_so_many_rows(most: int, parts: list[
     ("most", "calls"), [(6, [[4, 2], [3]]), (5, [[4], [2, 3]]), (9, [[4, 2, 3]]), (8, [[4, 2], [3]])]
 )
 def test_calls_hold_mixes_in_their_order_up_to_so_many_rows(most: int, calls: list[list[int]]) -> None:
-    found = shapley._calls([mix(1, 4), mix(2, 1), mix(1, 3)], most)
+    found = explain._calls([mix(1, 4), mix(2, 1), mix(1, 3)], most)
     assert [[len(part) for part in call] for call in found] == calls
 
 
@@ -120,9 +119,9 @@ def test_calls_of_any_size_give_the_same_values(rows: int, values: int, monkeypa
         rows = [np.where(own, table[m.row], table[other]).sum() for m in mixes for other in m.others for own in m.own]
         return np.array([rows])
 
-    monkeypatch.setattr(shapley, "CALL_ROWS", rows)
-    monkeypatch.setattr(shapley, "CALL_VALUES", values)
-    found = shapley.play(mixing, pool, [Enumeration(2)] * 3, np.array([0.25, 0.75]), np.full(3, 1 / 3))
+    monkeypatch.setattr(explain, "CALL_ROWS", rows)
+    monkeypatch.setattr(explain, "CALL_VALUES", values)
+    found = explain.play(mixing, pool, [Enumeration(2)] * 3, np.array([0.25, 0.75]), np.full(3, 1 / 3))
     np.testing.assert_allclose(found.phi[0], explained - [11.5, 24.5])
     np.testing.assert_allclose(found.base, 36)
     assert sum(sizes) == 3 * 2 * 4
@@ -166,7 +165,7 @@ def test_a_value_is_nothing_below_the_rounding_of_the_largest_worth() -> None:
     own: Any = SimpleNamespace(worth=worth, by_background=lambda _: ())
     solver: Any = SimpleNamespace(solve=lambda worth: (phi, 0 * phi))
     values = np.array([[1.0, 2.0, 3.0], [np.inf, 0.0, 0.0]])
-    found = shapley._shares(values, own, solver, np.ones(2), 1)
+    found = explain._shares(values, own, solver, np.ones(2), 1)
     assert found.phi.tolist() == [[0, 1.05e-12, 0], [7, 7, 7]]
     assert found.infinite.tolist() == [0, 1]
     assert found.base.tolist() == [1, 0]

@@ -27,7 +27,7 @@ from uq_report.methods.shared.choice import (
     row_measures,
 )
 from uq_report.methods.shared.grids import FeatureGrid, make_grid
-from uq_report.methods.shared.rows import ShuffledRows
+from uq_report.methods.shared.terms import ShuffledRows
 from uq_report.testing import KnownTruth, measures
 
 from .pfi_cases import subject

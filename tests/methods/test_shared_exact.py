@@ -22,12 +22,11 @@ from uq_report.core.support.errors import InputError
 from uq_report.distributions import Normal
 from uq_report.methods.shared import association, terms
 from uq_report.methods.shared.association import forecasts, row_groups
-from uq_report.methods.shared.changes import ChangedMeasures, Distinct, as_means, pair_terms
 from uq_report.methods.shared.checks import events, too_few
 from uq_report.methods.shared.choice import _distance
 from uq_report.methods.shared.estimates import estimate, share_of
 from uq_report.methods.shared.grids import are_pairs, features_of, fill, make_grid, stacked, surface_places
-from uq_report.methods.shared.rows import ShuffledRows
+from uq_report.methods.shared.terms import ChangedMeasures, Distinct, ShuffledRows, as_means, pair_terms
 from uq_report.runner import plugins
 from uq_report.testing import KnownTruth, measures
 
@@ -82,15 +81,11 @@ T = [[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]], [[0.0, 0.0, 1.0], [1.0, 0.0, 0.0]]]
 
 
 def test_changes_of_some_and_of_combined_measures() -> None:
-    made = changes(T, SHUFFLES, effects=np.arange(12.0).reshape(2, 2, 3))
+    made = changes(T, SHUFFLES)
     second = made.of(slice(1, 2))
     assert second.T.tolist() == T[1:]
-    assert second.effects is not None
-    assert second.effects.tolist() == [[[3, 4, 5]], [[9, 10, 11]]]
     both = made.combined(np.array([[2.0, -1.0], [0.0, 3.0]]))
     np.testing.assert_allclose(both.T, [2 * np.array(T[0]) - np.array(T[1]), 3 * np.array(T[1])])
-    assert both.effects is not None
-    np.testing.assert_allclose(both.effects[0], [[-3, -2, -1], [9, 12, 15]])
     assert made.without(np.array([True, False])).T.tolist() == [np.zeros((2, 3)).tolist(), T[1]]
     assert made.of(slice(1)).combined(np.array([[0.0]])).T.tolist() == np.zeros((1, 2, 3)).tolist()
 
@@ -128,23 +123,6 @@ def test_shuffles_within_clusters_have_terms_of_each_rows_own_change() -> None:
     np.testing.assert_allclose(found.repeats, [[0, 3]])
     np.testing.assert_allclose(found.estimate, [1.5])
     np.testing.assert_allclose(found.rows, [[1.5, 1.5, 1.5]])
-
-
-def test_effects_are_fitted_from_three_shuffles_of_finite_values() -> None:
-    donors = [[1, 2, 3, 0], [2, 3, 0, 1], [3, 0, 1, 2]]
-    values = np.random.default_rng(0).normal(size=(2, 3, 4))
-    own = rows(np.zeros((2, 4)), (PREDICTION, NLL))
-    effects = changes(values, donors).fitted(own).effects
-    assert effects is not None
-    assert effects.shape == (2, 2, 4)
-    infinite = np.where(np.arange(4) == 1, np.inf, values)
-    for made, of in (
-        (changes(values[:, :2], donors[:2]), own),
-        (changes(infinite, donors), own),
-        (changes(values, donors, codes=np.arange(4)), own),
-        (changes(values, donors), replace(own, within=True, clusters=np.zeros(4, dtype=int))),
-    ):
-        assert made.fitted(of) is made
 
 
 def test_a_statistic_stands_as_its_value_and_its_influence() -> None:

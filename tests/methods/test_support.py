@@ -12,8 +12,7 @@ from uq_report.core.engine.fast_path_evaluator import Engine
 from uq_report.core.model.results import Result
 from uq_report.core.model.subject import Subject, make_subject
 from uq_report.core.support.errors import InputError
-from uq_report.methods.support.explain import Support, _dealt, all_among
-from uq_report.methods.support.space import Paired, Space, limit, paired
+from uq_report.methods.support.explain import Paired, Space, Support, _dealt, all_among, limit, paired
 
 MODEL = testing.KnownLinear((1.0,), (0.0,))
 

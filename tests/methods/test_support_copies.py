@@ -9,7 +9,7 @@ from scipy.stats import norm
 
 from uq_report.core.statistics.score_intervals import newcombe
 from uq_report.evidence.rows import CopiesLine, SupportCopies
-from uq_report.methods.support.space import Paired, RowsInSpace, Space, distance_ratios
+from uq_report.methods.support.explain import Paired, RowsInSpace, Space, distance_ratios
 
 from .test_support import explain, normal, subject
 

@@ -12,8 +12,17 @@ from scipy.stats import ks_2samp
 from uq_report.core.engine.fast_path_evaluator import Engine
 from uq_report.core.support.errors import InputError
 from uq_report.methods.support import explain as support
-from uq_report.methods.support.explain import Support, _p_value, shifts
-from uq_report.methods.support.space import Paired, Space, _standardised, _unmix, limit, paired
+from uq_report.methods.support.explain import (
+    Paired,
+    Space,
+    Support,
+    _p_value,
+    _standardised,
+    _unmix,
+    limit,
+    paired,
+    shifts,
+)
 
 from .test_support import explain, line, normal, subject
 

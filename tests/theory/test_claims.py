@@ -24,8 +24,7 @@ from uq_report.evidence import ids
 from uq_report.evidence.importance import ALL_FEATURES, CLAIMED, DELIVERED, DIFFERENCE, Claims
 from uq_report.evidence.view import by_feature, largest_first
 from uq_report.methods.pfi.claims import Claiming, score_of
-from uq_report.methods.shared.changes import ChangedMeasures
-from uq_report.methods.shared.rows import ShuffledRows
+from uq_report.methods.shared.terms import ChangedMeasures, ShuffledRows
 from uq_report.testing import KnownLinear, KnownTruth, linear_subject, logistic_subject
 
 REPS = int(os.environ.get("UQ_STUDY_REPS", "20"))

@@ -11,11 +11,8 @@ from scipy.stats import t as student
 from uq_report.core.model.measures import ENTROPY, NLL
 from uq_report.core.statistics.inference import all_pairs, n_units, shuffled_pairs, standard_error
 from uq_report.core.support.arrays import FloatArray
-from uq_report.methods.pfi.estimator import Estimator
-from uq_report.methods.pfi.shuffling import stops
-from uq_report.methods.shared.changes import ChangedMeasures
-from uq_report.methods.shared.rows import ShuffledRows
-from uq_report.methods.shared.terms import feature_terms
+from uq_report.methods.pfi.estimator import Estimator, stops
+from uq_report.methods.shared.terms import ChangedMeasures, ShuffledRows, feature_terms
 
 FEATURES = {"dependent": 0, "independent": 2, "irrelevant": 3}
 

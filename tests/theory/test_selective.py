@@ -13,7 +13,7 @@ from uq_report.core.statistics.score_intervals import auc_rows
 from uq_report.distributions import Categorical, Normal
 from uq_report.evidence.selective import GAIN, IMPLIED_GAIN, IMPLIED_LOSS
 from uq_report.methods.selective.check import SelectiveCheck
-from uq_report.methods.selective.curve import Assessed, class_losses, number_losses
+from uq_report.methods.selective.explain import Assessed, class_losses, number_losses
 from uq_report.methods.shared.estimates import area_of, mean_of
 
 Draw = Callable[[np.random.Generator, int], tuple[Any, Any]]

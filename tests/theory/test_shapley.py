@@ -9,7 +9,7 @@ import pytest
 
 from uq_report.core.model.variants import mixed_rows
 from uq_report.core.support.arrays import FloatArray
-from uq_report.methods.shap.shapley import AntitheticPermutations, Enumeration, Pool, play
+from uq_report.methods.shap.explain import AntitheticPermutations, Enumeration, Pool, play
 
 
 def code(members: tuple[int, ...]) -> int:

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from uq_report.core.support.arrays import FloatArray
-from uq_report.methods.support.space import limit
+from uq_report.methods.support.explain import limit
 
 N_SAMPLES = 2000
 

@@ -11,17 +11,9 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from scipy.special import chdtrc, chdtri
 
+from ...checks import reading
 from ...checks.family import Judge, NotJudgedError, Said, TableCheck, family, needed, require
-from ...checks.reading import (
-    RuleOutcome,
-    SignVerdict,
-    listed,
-    measure_words,
-    method_words,
-    signs,
-    size_within,
-    with_reasons,
-)
+from ...checks.reading import RuleOutcome, SignVerdict, listed, measure_words, method_words
 from ...checks.rule import Rule, limits
 from ...core.model.results import Result, RowValues
 from ...core.statistics.inference import MIN_SHUFFLES
@@ -36,11 +28,9 @@ from ...evidence.run import Run
 from ...evidence.view import EstimateLine, by_feature, lines_of
 from ..shared.checks import about
 from ..shared.estimates import grouped
-from .rankings import Ranking, read_rankings
 
 HALF = 0.5  # of the features at most lead a ranking
 LEADS = "place <= top and share <= half"
-Rankings = Mapping[tuple[str, str], Ranking]
 
 
 CONTRADICTED = Rule(
@@ -67,6 +57,37 @@ WITHOUT_BENEFIT = Rule(
 )
 
 
+@dataclass(frozen=True)
+class Ranking:
+    """One ranking of ``agreement``: the result it ranks, its measure, and a line per feature, first rank first."""
+
+    id: str
+    measure: str
+    lines: tuple[RankLine, ...]
+
+    @property
+    def role(self) -> str:
+        """The question it answers."""
+        return self.lines[0].role
+
+    @property
+    def sure(self) -> bool:
+        """Whether its ranks have intervals."""
+        return all(line.has_interval for line in self.lines)
+
+
+def read_rankings(view: AgreementView) -> list[Ranking]:
+    """Return every ranking, in the result's order; of a feature with several lines the last one."""
+    by_method = grouped(view.lines, lambda line: (line.item, line.measure))
+    return [
+        Ranking(key, measure, tuple(sorted(by_feature(lines).values(), key=lambda line: line.estimate)))
+        for (key, measure), lines in by_method.items()
+    ]
+
+
+Rankings = Mapping[tuple[str, str], Ranking]
+
+
 def _rankings(agreement: AgreementView) -> Rankings:
     """Return the rankings with intervals by method and measure."""
     return {(r.id, r.measure): r for r in read_rankings(agreement) if r.sure}
@@ -76,13 +97,13 @@ def _contradictions(rule: Rule, run: Run) -> RuleOutcome:
     """Judge every two rankings of one question."""
     agreement = needed(AgreementView, run)
     rankings, cases = _rankings(agreement), agreement.disagreements
-    pairs = _pairs(rankings.values())
+    alike = [(a, b) for a, b in combinations(rankings.values(), 2) if _same_question(a, b)]
+    pairs = {(a.id, b.id, a.measure if a.measure == b.measure else a.role) for a, b in alike}
     require(pairs, "no two rankings with intervals answer the same question")
     cut = len(cases) < agreement.n_disagreements and cases[-1]["sure"]  # the clearest are listed first
-    clashes = (_clash(case, rankings) for case in agreement.contradictions)
     return family(
         rule,
-        [clash for clash in clashes if clash is not None],
+        [*_clashes(agreement, rankings)],
         lambda x: {"place": x.first.upper, "share": x.first.upper / x.n, "rank_gap": x.rank_gap},
         lambda *raised: _contradiction(rule, raised),
         by=lambda x: (x.first.feature, x.first.role),
@@ -105,13 +126,13 @@ class Clash(NamedTuple):
         return self.second.lower - self.first.upper
 
 
-def _clash(case: Mapping[str, Any], rankings: Rankings) -> Clash | None:
-    """Return a disagreement; None unless both rankings surely answer one question."""
-    high, low = (rankings.get(key) for key in zip(case["methods"], case["measures"], strict=True))
-    if high is None or low is None or not (case["sure"] and _same_question(high, low)):
-        return None
-    first, second = (by_feature(ranking.lines)[case["feature"]] for ranking in (high, low))
-    return Clash(case, first, second, len(high.lines))
+def _clashes(view: AgreementView, rankings: Rankings) -> Iterator[Clash]:
+    """Yield the contradictions in which both rankings surely answer one question."""
+    for case in view.contradictions:
+        high, low = (rankings.get(key) for key in zip(case["methods"], case["measures"], strict=True))
+        if high and low and case["sure"] and _same_question(high, low):
+            first, second = (by_feature(ranking.lines)[case["feature"]] for ranking in (high, low))
+            yield Clash(case, first, second, len(high.lines))
 
 
 def _contradiction(rule: Rule, clashes: Sequence[Clash]) -> Said:
@@ -139,7 +160,7 @@ def _without_benefit(rule: Rule, run: Run) -> RuleOutcome:
     """Judge whether what drives the prediction lowers a loss."""
     rankings, view = _rankings(needed(AgreementView, run)), needed(Pfi, run)
     losses = [name for name, facts in view.result.measures.items() if facts.role == "loss"]
-    tables = {name: signs(view, name, rule.thresholds["level"]) for name in losses}
+    tables = {name: reading.signs(view, name, rule.thresholds["level"]) for name in losses}
     drivers = [ranking for ranking in rankings.values() if ranking.role == "prediction"]
     require(tables, "no loss was computed")
     require(drivers, "no ranking of the prediction has intervals")
@@ -155,8 +176,8 @@ def _without_benefit(rule: Rule, run: Run) -> RuleOutcome:
         [*leading],
         lambda f: {**leading[f], **_benefit(own[f]), "p_other": others[f]},
         lambda f: _useless(f, methods, own[f]),
-        undecided=lambda rest: with_reasons(view, [f for f in rest if f not in lowering], *tables),
-        size=size_within(run, [x for x in view.lines if x.measure in tables and x.feature in leading]),
+        undecided=lambda rest: reading.with_reasons(view, [f for f in rest if f not in lowering], *tables),
+        size=reading.size_within(run, [x for x in view.lines if x.measure in tables and x.feature in leading]),
         passed=words if leading else "No feature is shown to lead in every ranking of the prediction.",
     )
 
@@ -184,10 +205,8 @@ def _benefit(own: Mapping[str, SignVerdict]) -> dict[str, float]:
 
 
 def _useless(feature: str, methods: Sequence[str], own: Mapping[str, SignVerdict]) -> Said:
-    words = "; ".join(
-        f"{sign.verdict} for {measure_words(name)}, {value_words(sign.estimate, sign.lower, sign.upper)}"
-        for name, sign in own.items()
-    )
+    sizes = {name: value_words(sign.estimate, sign.lower, sign.upper) for name, sign in own.items()}
+    words = "; ".join(f"{sign.verdict} for {measure_words(name)}, {sizes[name]}" for name, sign in own.items())
     worst = min(own.values(), key=lambda sign: sign.estimate)
     return {
         "statement": f"{short(feature)} is among the leading drivers of the prediction, but permuting it does not "
@@ -202,12 +221,6 @@ def _same_question(a: Ranking, b: Ranking) -> bool:
     """Say whether two rankings by different methods answer one question."""
     alike = a.role == b.role and (a.measure == b.measure or a.role == "prediction")
     return a.id != b.id and alike and same_convention(a.id, b.id)
-
-
-def _pairs(rankings: Iterable[Ranking]) -> tuple[str, ...]:
-    """Return the pairs of methods that are compared, and on what: their measure, or the prediction."""
-    pairs = [(a, b) for a, b in combinations(rankings, 2) if _same_question(a, b)]
-    return _distinct(f"{a.id} and {b.id} on {a.measure if a.measure == b.measure else a.role}" for a, b in pairs)
 
 
 def _distinct(names: Iterable[str]) -> tuple[str, ...]:
@@ -377,29 +390,29 @@ def _seeds(rule: Rule, run: Run) -> RuleOutcome:
     view, allowed = needed(Pfi, run), rule.thresholds["max_shuffle_variance"]
     exact = bool(view.lines) and all(line.shuffling_error == 0 for line in view.lines)
     few = view.result.frame[col.REPEAT].nunique() < MIN_SHUFFLES
-    require(
-        exact or not few, f"fewer than {MIN_SHUFFLES} random permutations do not allow their variance to be estimated"
-    )
+    reason = f"fewer than {MIN_SHUFFLES} random permutations do not allow their variance to be estimated"
+    require(exact or not few, reason)
     every = [] if exact else list(shufflings(view, rule.thresholds))
     most = share_words(max((x.share for x in every), default=0.0))
+    passed = f"The random permutations have at most {most} of the variance of an importance."
+    if exact:
+        passed = "All pairs of observations were used: the permutation importances do not depend on a seed."
     return family(
         rule,
         every,
         lambda x: {"share": x.share, "p_adjusted": x.p_adjusted},
         lambda x: _seeded(x, allowed),
         undecided=lambda rest: [measure_words(x.measure) for x in rest if x.upper > allowed],
-        passed="All pairs of observations were used: the permutation importances do not depend on a seed."
-        if exact
-        else f"The random permutations have at most {most} of the variance of an importance.",
+        passed=passed,
     )
 
 
 def _seeded(shuffling: ShuffleShare, allowed: float) -> Said:
     share = (shuffling.share, shuffling.lower, shuffling.upper)
     return {
-        "statement": f"The random choice of {shuffling.n_repeats} permutations has "
-        f"{share_words(*share)} of the variance of the importances for "
-        f"{measure_words(shuffling.measure)}: another seed would change the values. The intervals account for this.",
+        "statement": f"The random choice of {shuffling.n_repeats} permutations has {share_words(*share)} of the "
+        f"variance of the importances for {measure_words(shuffling.measure)}: another seed would change the values. "
+        "The intervals account for this.",
         "remedy": f"Use about {shuffling.needed(allowed)} permutations per feature.",
         **about(share, ids.PFI, measures=(shuffling.measure,), features=shuffling.features, threshold=allowed),
     }

@@ -13,7 +13,7 @@ from scipy.spatial import cKDTree
 from scipy.special import stdtrit
 
 from ...core.engine.fast_path_evaluator import Engine
-from ...core.explainer import BuiltInExplainer, MethodCard, Prior
+from ...core.explainer import Prior
 from ...core.model.measures import Measure
 from ...core.model.results import ESTIMATE_COLUMNS, Omission, Profile, Result
 from ...core.model.sampling import Sampling
@@ -24,7 +24,7 @@ from ...core.support import options as opt
 from ...core.support.arrays import BoolArray, FloatArray, IntArray
 from ...core.support.errors import InputError
 from ...core.support.limits import check_limits
-from ..shared.cards import card_of
+from ..shared.cards import CardedExplainer
 from ..shared.choice import INFINITE_REMEDY, row_measures
 from ..shared.estimates import estimate
 from ..shared.grids import are_pairs, features_of, fill, frequent_levels, stacked, surface_places
@@ -112,9 +112,8 @@ def _option_edges(subject: Subject, feature: str, edges: Sequence[float]) -> Flo
     points = np.unique(np.asarray(edges, dtype=float))
     dtype = np.asarray(subject.values(feature)).dtype
     if not np.isfinite(points).all() or (dtype.kind in "iu" and (points != np.round(points)).any()):
-        raise InputError(
-            f"ale.edges[{feature!r}] must be finite numbers that a column of type {dtype} holds; got {list(edges)!r}."
-        )
+        must = f"ale.edges[{feature!r}] must be finite numbers that a column of type {dtype} holds"
+        raise InputError(f"{must}; got {list(edges)!r}.")
     return points
 
 
@@ -135,10 +134,8 @@ def _bins(subject: Subject, feature: str, values: Any, inside: BoolArray, points
         few = "empty bins" if least == 1 else f"bins of fewer than {least} observations"
         notes.append(f"{feature}: {merged} {few} are merged with their neighbours.")
     if not inside.all():
-        notes.append(
-            f"{feature}: {int((~inside).sum())} observations without weight, or without a value between the edges, are "
-            "excluded."
-        )
+        outside = f"{int((~inside).sum())} observations without weight, or without a value between the edges,"
+        notes.append(f"{feature}: {outside} are excluded.")
     return AleAxis(feature, subject.positions(feature)[0], points, ("",) * len(points), (side,), mass, tuple(notes))
 
 
@@ -405,7 +402,7 @@ PLACES = (("x", "level", "std_error_change"), ("feature_2", "x", "level", "x_2",
 
 
 @dataclass(frozen=True)
-class AccumulatedLocalEffects(BuiltInExplainer):
+class AccumulatedLocalEffects(CardedExplainer):
     """ALE of all measures from one prediction pass (Apley & Zhu 2020).
 
     ``h(x) = Σ_{k ≤ k(x)} mean_{i in bin k} [g(z_k, x_-j^(i)) - g(z_{k-1}, x_-j^(i))]``, centred by its
@@ -452,7 +449,6 @@ class AccumulatedLocalEffects(BuiltInExplainer):
     name: ClassVar[str] = "ale"
     section: ClassVar[str] = "soundness.local-effects"
     priority: ClassVar[int] = 6
-    card: ClassVar[MethodCard] = card_of(name)
 
     def cost(self, subject: Subject, engine: Engine) -> int:
         """Return about how many rows it will have predicted: two ends of a bin, four corners of a cell."""
@@ -545,8 +541,6 @@ def _unreliable(places: Sequence[str]) -> tuple[str, ...]:
 
 def _empty_note(effect: Effects, points: Surface) -> str:
     a, b = effect.axes
-    return (
-        f"{effect.name}: {points.empty} of {a.steps * b.steps} cells have no observation and take the effect of the "
-        f"nearest cell that has one. {points.extrapolated.sum()} of {points.value.size} points are extrapolated "
-        "(crossed out in the figure)."
-    )
+    cells = f"{points.empty} of {a.steps * b.steps} cells have no observation and take the effect of the nearest cell"
+    extrapolated = f"{points.extrapolated.sum()} of {points.value.size} points are extrapolated"
+    return f"{effect.name}: {cells} that has one. {extrapolated} (crossed out in the figure)."

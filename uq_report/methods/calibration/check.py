@@ -15,19 +15,9 @@ from ...core.statistics.verdicts import LEAST_EVENTS, Distrust, few_events
 from ...core.support import options as opt
 from ...core.support.numbers import number, share_words, value_words
 from ...core.support.text import count, short
-from ...evidence import ids
+from ...evidence import ids, outcomes
 from ...evidence.comparisons import ComparisonLine
 from ...evidence.finding import Finding, Outcome, Severity, Symptom
-from ...evidence.outcomes import (
-    CONFIDENCE_GAP,
-    LOG_SCORE,
-    ROW_GAIN,
-    SHAPE_GAIN,
-    CalibrationView,
-    DecisionLine,
-    Decisions,
-    ScoreLine,
-)
 from ...evidence.run import Run
 from ...evidence.subject import SubjectFacts
 from ..shared.checks import LEAST, LEAST_UNITS, about, class_counts, events, line_words, span, too_few, wrong_level
@@ -35,7 +25,7 @@ from .tables import at_most
 
 STATED_SKILL_SIZE = 0.05  # nats, or share of the baseline's score: the true skill that a sample size is advised for
 # the first that a run has judges the skill
-SCORES = {LOG_SCORE: "log loss", "brier": "Brier score", "crps": "CRPS", "interval_score": "interval score"}
+SCORES = {outcomes.LOG_SCORE: "log loss", "brier": "Brier score", "crps": "CRPS", "interval_score": "interval score"}
 # Where nothing shows the features to be of use, what the model claims of them is not delivered, and its uncertainty is
 # wrong; that a feature alone tells more (the first) follows from any lack of skill.
 SYMPTOMS = tuple(Symptom(code=code) for code in ("UQ003", "UQ101", "UQ121", "UQ123", "UQ401", "UQ402"))
@@ -147,7 +137,7 @@ FEW_ROWS = Rule(
 class SkillTest(NamedTuple):
     """A baseline's score less the model's, and the baseline's; `uses` are other signs that the features are of use."""
 
-    line: ScoreLine
+    line: outcomes.ScoreLine
     base: float
     score: str
     baseline: str
@@ -179,7 +169,7 @@ class SkillTest(NamedTuple):
 
 def _skill(rule: Rule, run: Run) -> RuleOutcome:
     """Judge the skill by the first score that has an interval."""
-    view, counts = needed(CalibrationView, run), class_counts(run)
+    view, counts = needed(outcomes.CalibrationView, run), class_counts(run)
     skill = _skill_test(view)
     if skill is None or too_few(counts):
         raise NotJudgedError(too_few(counts) or "no score of the outcomes has an interval")
@@ -196,7 +186,7 @@ def _skill(rule: Rule, run: Run) -> RuleOutcome:
     )
 
 
-def _skill_test(view: CalibrationView) -> SkillTest | None:
+def _skill_test(view: outcomes.CalibrationView) -> SkillTest | None:
     """Return the skill that judges, or None where there is none with an interval."""
     lines = {line.item: line for line in view.lines}
     for item, score in SCORES.items():
@@ -208,14 +198,14 @@ def _skill_test(view: CalibrationView) -> SkillTest | None:
     return None
 
 
-def _uses(lines: Mapping[str, ScoreLine], score: str) -> dict[str, float]:
+def _uses(lines: Mapping[str, outcomes.ScoreLine], score: str) -> dict[str, float]:
     """Return, by their words, the lower ends above 0 of what beside `score` shows the features to be of use."""
     uses = {}
     area, brier, r2 = lines.get("roc_auc"), lines.get("brier_skill"), lines.get("r2")
     if area:
         words = line_words(area, confidence=area.confidence)
         uses[f"It does rank the observations: the area under the ROC curve is {words}."] = area.lower - 0.5
-    if brier and score == LOG_SCORE:
+    if brier and score == outcomes.LOG_SCORE:
         words = line_words(brier, confidence=brier.confidence)
         uses[f"By the Brier score it is better than the baseline, by {words}."] = brier.lower
     if r2:
@@ -259,7 +249,7 @@ def _no_skill(rule: Rule, skill: SkillTest) -> Said:
 
 def _recall(rule: Rule, run: Run) -> RuleOutcome:
     """Judge the recall of every class at the model's own decisions."""
-    view, scores = needed(Decisions, run), CalibrationView.find(run)
+    view, scores = needed(outcomes.Decisions, run), outcomes.CalibrationView.find(run)
     area = None if scores is None else scores.of("roc_auc")
     order, expected = nan if area is None else area.estimate, rule.thresholds["recall"]
     lines = [line for line in view.lines if line.item == "recall"]
@@ -276,12 +266,10 @@ def _recall(rule: Rule, run: Run) -> RuleOutcome:
     )
 
 
-def _missed_class(rule: Rule, line: DecisionLine, view: Decisions) -> Said:
+def _missed_class(rule: Rule, line: outcomes.DecisionLine, view: outcomes.Decisions) -> Said:
     label, precision = short(line.label), view.of_class(line.label).get("precision")
     recall = share_words(line.estimate, line.lower, line.upper, confidence=line.confidence)
-    right = ""
-    if precision is not None:
-        right = f" Its precision is {share_words(precision.estimate)} (n = {precision.n})."
+    right = f" Its precision is {share_words(precision.estimate)} (n = {precision.n})." if precision else ""
     return {
         "statement": f"Predicting {short(view.rule, 160)}, the model recalls {round(line.estimate * line.n)} of the "
         f"{line.n} observations of {label}, {recall}; {share_words(rule.thresholds['recall'])} would pass.{right}",
@@ -349,17 +337,12 @@ class Undercoverage(NamedTuple):
     p_adjusted: float = nan
 
     @classmethod
-    def of(cls, line: ScoreLine | None) -> Undercoverage:
+    def of(cls, line: outcomes.ScoreLine | None) -> Undercoverage:
         """Return what a line of the calibration result says; nothing is known without one."""
         if line is None:
             return cls()
         may = line.null_mean
         return cls(may, line.estimate - may, line.lower_90 - may, line.upper_90 - may, line.p_adjusted)
-
-    @property
-    def known(self) -> bool:
-        """Whether the model promises to hold outcomes at all."""
-        return not isnan(self.excess)
 
     @property
     def words(self) -> str:
@@ -379,7 +362,7 @@ class Gain(NamedTuple):
     upper: float = nan
 
     @classmethod
-    def of(cls, line: ScoreLine | None) -> Gain:
+    def of(cls, line: outcomes.ScoreLine | None) -> Gain:
         """Return what a line of the calibration result says; nothing is known without one."""
         return cls() if line is None else cls(line.estimate, line.lower_90, line.upper_90)
 
@@ -403,14 +386,16 @@ class GateInputs(NamedTuple):
     segment: Gain
     p_adjusted: float
     missed: Undercoverage
-    coverage: ScoreLine | None
-    view: CalibrationView
+    coverage: outcomes.ScoreLine | None
+    view: outcomes.CalibrationView
 
     @classmethod
-    def of(cls, view: CalibrationView) -> GateInputs:
+    def of(cls, view: outcomes.CalibrationView) -> GateInputs:
         """Return what the gate reads."""
         lines = {line.item: line for line in view.lines}
-        gap, gain, segment = (Gain.of(lines.get(item)) for item in (CONFIDENCE_GAP, SHAPE_GAIN, ROW_GAIN))
+        gap, gain, segment = (
+            Gain.of(lines.get(item)) for item in (outcomes.CONFIDENCE_GAP, outcomes.SHAPE_GAIN, outcomes.ROW_GAIN)
+        )
         tests = (line.p_adjusted for line in view.lines if line.item != MISCOVERAGE and not isnan(line.p_adjusted))
         bare = isnan(gap.estimate) and isnan(gain.estimate) and not view.infinite_nll
         coverage, missed = lines.get(COVERAGE_GAP) if bare else None, Undercoverage.of(lines.get(MISCOVERAGE))
@@ -419,7 +404,7 @@ class GateInputs(NamedTuple):
     @property
     def reach(self) -> float:
         """How far from 0 the gap may be: infinitely without an interval, NaN of intervals, which have no gap."""
-        if isnan(self.gap) and self.missed.known:
+        if isnan(self.gap) and not isnan(self.missed.excess):
             return nan
         return inf if isnan(self.lower) else max(-self.lower, self.upper)
 
@@ -431,22 +416,12 @@ class GateInputs(NamedTuple):
     @property
     def observed(self) -> dict[str, float]:
         """What the rule on failing judges: gains, tests, and what intervals or label sets miss."""
-        tests = {"infinite": self.view.infinite_nll, "p_adjusted": self.p_adjusted}
-        gains = {"gain": self.gain.estimate, "gain_lower": self.gain.lower}
-        gains |= {"segment": self.segment.estimate, "segment_lower": self.segment.lower}
-        missed = {"missed": self.missed.excess, "missed_surely": self.missed.lower, "missed_p": self.missed.p_adjusted}
-        off = {"off": self.off, "off_p": nan if self.coverage is None else self.coverage.p_adjusted}
-        return {**tests, **missed, **off, **gains}
-
-    @property
-    def units(self) -> float:
-        """The observations, clusters or blocks; infinitely many where there is no gap to judge."""
-        return inf if isnan(self.gap) else self.view.units
-
-    @property
-    def decisive(self) -> Gain:
-        """The gain that grades: that of the larger lower end."""
-        return max(self.gain, self.segment, key=lambda gain: -inf if isnan(gain.lower) else gain.lower)
+        (gain, gain_lower, _), (segment, segment_lower, _) = self.gain, self.segment
+        _, missed, missed_surely, _, missed_p = self.missed
+        off_p = nan if self.coverage is None else self.coverage.p_adjusted
+        gains = {"gain": gain, "gain_lower": gain_lower, "segment": segment, "segment_lower": segment_lower}
+        coverage = {"missed": missed, "missed_surely": missed_surely, "missed_p": missed_p, "off": self.off}
+        return gains | coverage | {"off_p": off_p, "infinite": self.view.infinite_nll, "p_adjusted": self.p_adjusted}
 
     @property
     def words(self) -> str:
@@ -457,9 +432,8 @@ class GateInputs(NamedTuple):
             return f"the calibration gap is {value_words(self.gap, self.lower, self.upper, 'nats', confidence=0.9)}"
         low, high = sorted((abs(self.lower), abs(self.upper)))
         size = value_words(abs(self.gap), low, high, "nats", confidence=0.9)
-        if self.gap > 0:
-            return f"the model is over-confident: mean log loss exceeds mean entropy by {size}"
-        return f"the model is under-confident: mean entropy exceeds mean log loss by {size}"
+        side, more, less = ("over", "log loss", "entropy") if self.gap > 0 else ("under", "entropy", "log loss")
+        return f"the model is {side}-confident: mean {more} exceeds mean {less} by {size}"
 
 
 @dataclass(frozen=True)
@@ -506,28 +480,26 @@ class CalibrationGate(TableCheck):
 
     def check(self, run: Run) -> Outcome:
         """Judge the run's calibration result."""
-        view = CalibrationView.find(run)
+        view = outcomes.CalibrationView.find(run)
         if view is None:
             return Outcome(check=self.name, state="not_applicable", reason=absent(run, ids.CALIBRATION))
         gate, counts = GateInputs.of(view), class_counts(run)
         fails, unjudged = self.rules
         few = few_events(int(events(counts)), sum(counts)) if counts else Distrust()
-        severity = fails.judge(**gate.observed)
-        finding = needed = None
+        severity, units = fails.judge(**gate.observed), inf if isnan(gate.gap) else view.units
+        reached = {"reach": gate.reach, "units": units, "cut": view.blocks_cut, "events": events(counts)}
         if severity and (view.infinite_nll or not few.reason):
-            finding = self._failed(fails, gate, severity, run)
-        elif unjudged.judge(
-            reach=gate.reach, units=gate.units, cut=view.blocks_cut, events=events(counts), missed=gate.missed.upper
-        ):
+            finding, needed = self._failed(fails, gate, severity, run), None
+        elif unjudged.judge(**reached, missed=gate.missed.upper):
             finding, needed = self._unjudged(unjudged, gate, few)
-        if finding is None:
+        else:
             return Outcome(check=self.name, state="passed", reason=self._passed(gate))
         return Outcome(check=self.name, state="found", findings=(finding,), n_needed=needed)
 
     def _failed(self, rule: Rule, gate: GateInputs, severity: Severity, run: Run) -> Finding:
         parts: dict[str, Any] = {"remedy": _remedy(run), "explains": (Symptom(code="UQ003"),), "threshold": self.missed}
-        missed, line = gate.missed, gate.coverage
-        if missed.p_adjusted <= self.level and missed.excess >= self.missed and not gate.view.infinite_nll:
+        missed, line, infinite = gate.missed, gate.coverage, gate.view.infinite_nll
+        if missed.p_adjusted <= self.level and missed.excess >= self.missed and not infinite:
             what = "prediction intervals" if isnan(gate.gap) else "label sets"
             words = f"Its {what} do not hold what they state: {missed.words}."
             return _finding(rule, severity, words, (missed.excess, missed.lower, missed.upper), **parts)
@@ -539,9 +511,8 @@ class CalibrationGate(TableCheck):
             )
             return _finding(rule, severity, words, (gate.off, nan, nan), **parts)
         parts["threshold"] = self.effect
-        if gate.view.infinite_nll:
-            rows = count(gate.view.infinite_nll, "observation")
-            words = f"The model assigns probability 0 to the outcomes of {rows}."
+        if infinite:
+            words = f"The model assigns probability 0 to the outcomes of {count(infinite, 'observation')}."
             return _finding(rule, severity, words, Gain(), **parts)
         by_segment = gate.segment.estimate >= self.effect and gate.segment.lower > 0
         features = gate.view.gain_features if by_segment else ()
@@ -550,7 +521,8 @@ class CalibrationGate(TableCheck):
         if level := wrong_level(run):
             words = f"{_level_words(level)}; {words[0].lower()}{words[1:]}"
             parts["explains"] += tuple(Symptom(code=code) for code in OF_LEVEL)
-        return _finding(rule, severity, words, gate.decisive, **parts)
+        decisive = max(gate.gain, gate.segment, key=lambda gain: -inf if isnan(gain.lower) else gain.lower)
+        return _finding(rule, severity, words, decisive, **parts)
 
     def _wrong_words(self, gate: GateInputs, features: Sequence[str], *, by_segment: bool, raised: bool) -> str:
         """Say which way the uncertainty is wrong, and what recalibration lowers the log loss by."""
@@ -567,9 +539,8 @@ class CalibrationGate(TableCheck):
             lowered.append(f"recalibration lowers the log loss by {least}{gate.gain.words} per observation")
         if by_segment:
             segments = f"segments of {listed(map(short, features))}" if features else "segments"
-            lowered.append(
-                f"a spread by {segments} lowers the log loss by at least {gate.segment.words} per observation"
-            )
+            least = gate.segment.words
+            lowered.append(f"a spread by {segments} lowers the log loss by at least {least} per observation")
         words = "; ".join(lowered)
         return f"{gap} {words[0].upper()}{words[1:]}."
 
@@ -593,21 +564,22 @@ class CalibrationGate(TableCheck):
 
     def _open(self, gate: GateInputs, size: SampleSize | None) -> str:
         """Say what keeps the gap from passing, and how many rows would let it pass."""
+        reasons = {omission.measure: omission.reason for omission in gate.view.omissions}
         if isnan(gate.gap):
-            reasons = {omission.measure: omission.reason for omission in gate.view.omissions}
-            return f"{reasons.get(CONFIDENCE_GAP, 'the stated uncertainty could not be compared with the outcomes')}."
+            uncompared = "the stated uncertainty could not be compared with the outcomes"
+            return f"{reasons.get(outcomes.CONFIDENCE_GAP, uncompared)}."
         if isnan(gate.lower):
             return "one observation or cluster gives no interval."
         if isnan(gate.gain.estimate):
-            reasons = {omission.measure: omission.reason for omission in gate.view.omissions}
-            return f"{reasons.get(SHAPE_GAIN, 'what recalibration gains is not known')}."
+            return f"{reasons.get(outcomes.SHAPE_GAIN, 'what recalibration gains is not known')}."
         enough = "" if size is None else f" {size.sentence}"
         return f"{gate.words}, and the tolerance is ±{self.margin:g} nats.{enough}"
 
     def _passed(self, gate: GateInputs) -> str:
-        if gate.missed.known and isnan(gate.gap):
+        known = not isnan(gate.missed.excess)
+        if known and isnan(gate.gap):
             return f"The stated coverage is kept: {gate.missed.words}."
-        held = f" Of its label sets, {gate.missed.words}." if gate.missed.known else ""
+        held = f" Of its label sets, {gate.missed.words}." if known else ""
         within = f"{gate.words}, within ±{self.margin:g} nats; no test rejects"
         return f"The predictive uncertainty is calibrated on average: {within}.{held}"
 
@@ -620,17 +592,14 @@ def _level_words(line: ComparisonLine) -> str:
 
 
 def _remedy(run: Run, features: Sequence[str] = ()) -> str:
-    """Say what to do; a constant spread that was assumed is modelled before anything is recalibrated."""
+    """Return what to do about the spread, which may be one that was assumed, or to depend on features."""
     assumption = SubjectFacts.of(run).assumption
-    if assumption is None and features:
-        return f"Let the spread depend on {listed(map(short, features))}, and audit the model again."
     if assumption is None:
-        return "Recalibrate the model on held-out observations and audit it again."
-    if assumption.scale == "constant":
-        return (
-            "Let the assumed spread vary by observation, residuals=uq.Residuals(scale='modelled'), and audit it again."
-        )
-    return "Assume another distribution of the residuals, such as form='empirical', and audit it again."
+        spread = f"Let the spread depend on {listed(map(short, features))}, and audit the model again."
+        return spread if features else "Recalibrate the model on held-out observations and audit it again."
+    modelled = "Let the assumed spread vary by observation, residuals=uq.Residuals(scale='modelled')"
+    other = "Assume another distribution of the residuals, such as form='empirical'"
+    return f"{modelled if assumption.scale == 'constant' else other}, and audit it again."
 
 
 def _finding(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from functools import partial
 from math import nan
 from typing import Any, ClassVar, NamedTuple, cast
 
@@ -12,7 +13,7 @@ import pandas as pd
 
 from ...checks.reading import two_sided
 from ...core.engine.fast_path_evaluator import Engine
-from ...core.explainer import BuiltInExplainer, MethodCard, Prior
+from ...core.explainer import Prior
 from ...core.model.results import ESTIMATE_COLUMNS, Diagnostic, Omission, Result
 from ...core.model.sampling import Sampling
 from ...core.model.subject import Subject
@@ -26,15 +27,14 @@ from ...distributions import Categorical, Quantiles
 from ...distributions.families.weibull import Lifetimes
 from ...evidence.outcomes import ROW_GAIN, SHAPE_GAIN
 from ..shared.association import NumericColumn, coded
-from ..shared.cards import card_of
+from ..shared.cards import CardedExplainer
 from ..shared.checks import LEAST_UNITS
-from ..shared.estimates import estimate
+from ..shared.estimates import diagnostic, estimate
 from ..shared.members import covers, n_drawn
 from ..shared.predicted import varentropy
 from . import scores as scoring
 from . import tables
-from .comparisons import ClassOutcomes, Training, comparisons, training_scores
-from .curves import class_curves, residuals
+from .comparisons import ClassOutcomes, Training, class_curves, comparisons, residuals, training_scores
 from .recalibration import NAMED, class_gain, normal_score, row_gain, shape_gain
 
 _FAR = 3.0  # standard deviations between the events observed and those expected
@@ -51,15 +51,10 @@ class Setting:
     train: AnyArray | None
     sampling: Sampling
     rng: Callable[[str], np.random.Generator]
-    n_draws: int
-    n_bins: int
-    n_splits: int
+    options: Calibration
     confidence: float
     columns: Callable[[], list[NumericColumn]]
     left_out: Mapping[str, FloatArray] = field(default_factory=dict)
-    grades: tuple[float, ...] = ()
-    costs: tuple[float, ...] = ()
-    order: tuple[str, ...] = ()
 
     @property
     def independent(self) -> IntArray:
@@ -70,8 +65,8 @@ class Setting:
         """Return what comparisons of class probabilities need; None of other distributions."""
         if "proba" not in q.supports:
             return None
-        given = cast("Categorical", q)
-        return ClassOutcomes(given, self.y, self.train, self.sampling, self.independent, self.confidence, self.costs)
+        own = (self.sampling, self.independent, self.confidence, self.options.costs)
+        return ClassOutcomes(cast("Categorical", q), self.y, self.train, *own)
 
     @property
     def baseline(self) -> str:
@@ -81,7 +76,7 @@ class Setting:
     def order_of(self, q: Categorical) -> IntArray | None:
         """Return the positions of the classes in their order; None where they have none."""
         labels = [*map(str, q.classes.tolist())]
-        order = list(self.order) or (labels if q.family == "ordinal" else [])
+        order = list(self.options.order) or (labels if q.family == "ordinal" else [])
         if order and sorted(order) != sorted(labels):
             raise InputError(
                 f"calibration.order must name each class once, {', '.join(map(repr, labels))}; got {order}. "
@@ -100,7 +95,7 @@ class Setting:
         if reason:
             return None, (Omission(SHAPE_GAIN, "", reason),)
         units = sampling.unit_codes
-        return self.rng("folds").permutation(int(units.max()) + 1)[units] % self.n_splits, ()
+        return self.rng("folds").permutation(int(units.max()) + 1)[units] % self.options.n_splits, ()
 
 
 class Parts(NamedTuple):
@@ -124,10 +119,11 @@ def class_parts(q: Categorical, setting: Setting) -> Parts:
     fold, omissions = setting.folds()
     if fold is not None:
         scores.append(scoring.CalibrationScore(SHAPE_GAIN, "nats", class_gain(q.probabilities, y, weights, fold)))
-    bins = tables.bins_of(scoring.event_of(q)[0], setting.n_bins)
+    bins = tables.bins_of(scoring.event_of(q)[0], setting.options.n_bins)
     member = np.eye(int(bins.max()) + 1)[bins[rows]]
     part = setting.sampling.part(rows).weights
-    tests, null = scoring.class_tests(q.take(rows), y[rows], part, member, setting.rng("draws"), setting.n_draws)
+    draws = setting.rng("draws"), setting.options.n_draws
+    tests, null = scoring.class_tests(q.take(rows), y[rows], part, member, *draws)
     table = tables.reliability(q, y, bins, null, setting.sampling, setting.confidence)
     baseline = (
         f"Baseline: class frequencies of {setting.baseline}, half an observation added to each class. "
@@ -149,7 +145,7 @@ def number_parts(q: Distribution, setting: Setting) -> Parts:
     scores = scoring.number_scores(q, y, baseline, setting.sampling.weights)
     tests: list[scoring.MonteCarlo] = []
     if {"crps", "sample"} <= q.supports and not isinstance(q, Quantiles):  # between quantiles nothing is stated
-        tests.append(scoring.crps_test(q.take(rows), y[rows], part, setting.rng("draws"), setting.n_draws))
+        tests.append(scoring.crps_test(q.take(rows), y[rows], part, setting.rng("draws"), setting.options.n_draws))
     note = f"CRPS baseline: the empirical distribution of y in {setting.baseline}. Its skill is a difference."
     if "intervals" in q.supports:
         return Parts(scores, [], [], (), (Omission("pit", "", q.why_not("pit")),))
@@ -159,7 +155,7 @@ def number_parts(q: Distribution, setting: Setting) -> Parts:
         return Parts(scores, tests, [], (note,), (Omission("pit", "", q.why_not("cdf")),))
     lower, upper = q.pit_bounds(y)
     pit = lower + setting.rng("pit").random(len(y)) * (upper - lower)
-    tests += scoring.pit_tests(pit[rows], part, setting.rng("uniform"), setting.n_draws)
+    tests += scoring.pit_tests(pit[rows], part, setting.rng("uniform"), setting.options.n_draws)
     gains, features, omissions = _gains(q, lower, upper, pit, setting)
     figures = [
         tables.pit_histogram(q, lower, upper, setting.sampling, setting.confidence),
@@ -189,8 +185,7 @@ def _gains(
     by_rows, shares = row_gain(columns, normal_score(pit), sampling.weights, fold)
     gains = [scoring.CalibrationScore(SHAPE_GAIN, "nats", of_shape)]
     if not shares.any():
-        reason = "the sample is too small for segments"
-        return gains, (), (Omission(ROW_GAIN, "", reason),)
+        return gains, (), (Omission(ROW_GAIN, "", "the sample is too small for segments"),)
     mean, error = sampling.mean(by_rows - of_shape)
     features: tuple[str, ...] = ()
     if sampling.interval(mean, error, 0.9)[0] > 0:  # else segments show no more than the whole sample does
@@ -206,19 +201,12 @@ def _widths(q: Distribution, sampling: Sampling) -> FloatArray | None:
     return np.asarray(sampling.weights @ (q.quantile(1 - tails) - q.quantile(tails)))
 
 
-class Events(NamedTuple):
-    """How many events were seen up to the model's horizon, and how many it expects in the times observed."""
-
-    seen: int
-    expected: float
-
-
-def events_of(q: Lifetimes, y: AnyArray) -> Events:
+def events_of(q: Lifetimes, y: AnyArray) -> tuple[int, float]:
     """Return the events seen and those that the model expects: the sum of the rows' cumulative hazards.
 
     The variance of the difference is about the same sum (Aalen, Borgan & Gjessing 2008, section 2.2).
     """
-    return Events(int((y["event"] & (y["time"] <= q.horizon)).sum()), float(q.cumulative_hazard(y["time"]).sum()))
+    return int((y["event"] & (y["time"] <= q.horizon)).sum()), float(q.cumulative_hazard(y["time"]).sum())
 
 
 def lifetimes_note(q: Lifetimes, y: AnyArray) -> str:
@@ -255,7 +243,7 @@ UNITS = {
 
 
 @dataclass(frozen=True)
-class Calibration(BuiltInExplainer):
+class Calibration(CardedExplainer):
     """Scores, calibration tests and reliability of the predictive distribution on the test rows.
 
     The calibration gap ``G = mean_i(nll_i - entropy_i)``, in nats, is 0 in expectation when y follows
@@ -310,7 +298,6 @@ class Calibration(BuiltInExplainer):
     name: ClassVar[str] = "calibration"
     section: ClassVar[str] = "uncertainty-quality.calibration"
     priority: ClassVar[int] = 2
-    card: ClassVar[MethodCard] = card_of(name)
 
     def explain(self, subject: Subject, engine: Engine, prior: Prior) -> Sequence[Result]:
         """Return ``calibration``, its tables and curves, and ``.comparisons`` with simple references."""
@@ -320,9 +307,8 @@ class Calibration(BuiltInExplainer):
         sampling = Sampling.of(subject)
         train = None if subject.train is None or subject.train[1] is None else q.encode(subject.train[1])
         left_out = scoring.left_out_scores(q, y, sampling.weights) if n_drawn(engine) else {}
-        options = asdict(self) | {"confidence": engine.confidence, "left_out": left_out}
-        options["columns"] = lambda: [coded(subject, feature) for feature in subject.features]
-        setting = Setting(y, train, sampling, engine.rng, **options)
+        level, own = engine.confidence, partial(coded, subject)
+        setting = Setting(y, train, sampling, engine.rng, self, level, lambda: [*map(own, subject.features)], left_out)
         classes = "proba" in q.supports
         parts = class_parts(cast("Categorical", q), setting) if classes else number_parts(q, setting)
         held = "covered" in q.supports
@@ -335,8 +321,8 @@ class Calibration(BuiltInExplainer):
         finite = [score for score in scores if score.item not in gaps]
         training, given = Training.of_subject(engine), setting.classes(q)
         compared = comparisons(engine, given, sampling, training)
-        ungraded: list[Omission] = []
         drawn: list[Diagnostic] = []
+        ungraded: list[Omission] = []
         if given is None and y.dtype.names is None and not q.censored:
             values, rng = np.asarray(y, dtype=float), engine.rng("residuals")
             columns = (coded(subject, feature) for feature in subject.features if subject.kinds[feature] == "numeric")
@@ -344,7 +330,7 @@ class Calibration(BuiltInExplainer):
             drawn = residuals(q, values, self.n_bins, sampling, engine.confidence, rng, numbers)
         elif given is not None:
             drawn, ungraded = class_curves(given, compared.meta["threshold"], self.grades, self.n_draws, engine.rng)
-        result = tables.diagnostic(
+        result = diagnostic(
             self.name,
             "Scores and calibration of the predictive distribution",
             _estimates(finite, [*parts.tests, *promised], setting, training_scores(training)),
@@ -359,20 +345,21 @@ class Calibration(BuiltInExplainer):
                 "blocks_cut": sampling.blocks is not None and sampling.blocks.cut,
                 "gain_features": list(parts.features),
                 **_gap_variance(q, gap, setting),
-                **(events_of(cast("Lifetimes", q), y)._asdict() if q.censored else {}),
+                **(
+                    dict(zip(("seen", "expected"), events_of(cast("Lifetimes", q), y), strict=True))
+                    if q.censored
+                    else {}
+                ),
             },
         )
         return [result, *parts.results, *covered, compared, *drawn]
 
     def _test_notes(self, sampling: Sampling) -> tuple[str, ...]:
+        """Say how the tests were made."""
         drawn = f"Tests: {self.n_draws} outcomes drawn from the model's own distributions"
         note = f"{drawn}; adjusted p-values are Holm's over all."
-        if sampling.codes is None:
-            return (note,)
-        return (
-            note,
-            "With clusters the tests, ECE, PIT distance and coverage gap use one observation of each, drawn once.",
-        )
+        one = "With clusters the tests, ECE, PIT distance and coverage gap use one observation of each, drawn once."
+        return (note,) if sampling.codes is None else (note, one)
 
 
 def _estimates(
@@ -435,11 +422,8 @@ def _gap_variance(q: Distribution, gap: list[scoring.CalibrationScore], setting:
 
 
 def _infinite(score: scoring.CalibrationScore) -> Omission:
-    """Return why a score with infinite rows has no mean."""
+    """Say that a score has no finite mean."""
     rows = int((~np.isfinite(score.rows)).sum())
-    reason = f"infinite in {rows} of {len(score.rows)} observations"
-    if score.unit == "nats":
-        reason += (
-            ", usually because the model gave what happened a probability of 0; calibrate or smooth its probabilities"
-        )
+    cause = ", usually because the model gave what happened a probability of 0; calibrate or smooth its probabilities"
+    reason = f"infinite in {rows} of {len(score.rows)} observations{cause if score.unit == 'nats' else ''}"
     return Omission(score.item, "", reason)

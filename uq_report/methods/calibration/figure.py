@@ -30,6 +30,7 @@ IN_USE: dict[str, Any] = {"color": style.INK, "linewidth": 1.0}
 BEST: dict[str, Any] = {"color": style.ROLE["uncertainty"], "linewidth": 1.2, "linestyle": style.LINES[3]}
 POINT: dict[str, Any] = {"color": style.SPREAD, "marker": "o", "markersize": 2.0, "linestyle": "", "alpha": 0.7}
 WORDS = ({"event": "with the event", "other": "without it"}, {"event": "predicted rightly", "other": "wrongly"})
+LOSS = style.ROLE["loss"]
 SIZE = (2.9, 3.25)  # height and width: two of them stand side by side
 
 
@@ -123,10 +124,8 @@ def draw_net_benefit(result: Result) -> Figure:
         axes.axhline(0.0, **IDEAL)
         axes.plot(x, table["all"], **every)
         axes.plot(x, table[col.ESTIMATE], color=color, linewidth=1.6)
-        for at, label, look in (
-            (view.threshold, "the model's threshold", IN_USE),
-            (view.ideal, "at the stated costs", BEST),
-        ):
+        own, ideal = (view.threshold, "the model's threshold", IN_USE), (view.ideal, "at the stated costs", BEST)
+        for at, label, look in (own, ideal):
             if at is not None and at <= x.max():
                 axes.axvline(at, **look)
                 samples.append(style.line(**look, label=label))
@@ -166,14 +165,8 @@ def draw_residuals(result: Result, item: str = RESIDUAL, along: str = "predictio
         elif table["implied"].notna().any():
             axes.plot(table[col.X], table["implied"], **IDEAL)
             samples.append(style.line(**IDEAL, label="as the model implies"))
-        color = style.ROLE["loss"]
-        low, at = style.segments(table[col.LOWER], table[col.UPPER], table[col.X])
-        axes.plot(at, low, color=color, linewidth=1.3)
-        axes.plot(table[col.X], table[col.ESTIMATE], "-o", color=color, linewidth=1.0, markersize=4)
-        samples.append(
-            style.line(color=color, marker="o", markersize=4, linewidth=1.0, label=f"{item}, by quantile group")
-        )
-        samples.append(style.line(color=color, linewidth=1.3, label=interval_words(table)))
+        _points(axes, table, LOSS, 4)
+        samples += _groups_key(table, item)
         if item != RESIDUAL:
             axes.set_ylim(bottom=0)
         axes.set(xlabel=f"prediction ({OUTCOME_UNIT})")
@@ -184,20 +177,16 @@ def draw_residuals(result: Result, item: str = RESIDUAL, along: str = "predictio
 
 def _by_feature(result: Result) -> Figure:
     """Draw the mean residuals by quantile of each feature that has some, a panel each on one scale."""
-    table, color = result.estimates[result.estimates[col.FEATURE] != ""], style.ROLE["loss"]
+    table = result.estimates[result.estimates[col.FEATURE] != ""]
     panels = list(table.groupby(col.FEATURE, sort=False))
     with style.drawing(2.3, 2.2 * len(panels) + 0.4) as figure:
-        for axes, (feature, own) in zip(
-            figure.subplots(1, len(panels), sharey=True, squeeze=False)[0], panels, strict=True
-        ):
+        every = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
+        for axes, (feature, own) in zip(every, panels, strict=True):
             style.plain(axes, "both").axhline(0.0, **IDEAL)
-            low, at = style.segments(own[col.LOWER], own[col.UPPER], own[col.X])
-            axes.plot(at, low, color=color, linewidth=1.3)
-            axes.plot(own[col.X], own[col.ESTIMATE], "-o", color=color, linewidth=1.0, markersize=4)
+            _points(axes, own, LOSS, 4)
             axes.set(xlabel=style.name(str(feature), 28))
-        figure.axes[0].set(ylabel=f"outcome minus prediction\n({OUTCOME_UNIT})")
-        samples = [style.line(color=color, marker="o", markersize=4, linewidth=1.0, label="mean, by quantile group")]
-        style.key(figure, [*samples, style.line(color=color, linewidth=1.3, label=interval_words(table))], columns=2)
+        every[0].set(ylabel=f"outcome minus prediction\n({OUTCOME_UNIT})")
+        style.key(figure, _groups_key(table, "mean"), columns=2)
     return figure
 
 
@@ -254,16 +243,21 @@ def _figure(result: Result, fill: Callable[[Axes, pd.DataFrame], None], x: str, 
     return figure
 
 
-def _points(axes: Axes, table: pd.DataFrame) -> None:
-    """Draw points joined by a line, with their intervals."""
-    color = style.ROLE["uncertainty"]
+def _points(axes: Axes, table: pd.DataFrame, color: str = style.ROLE["uncertainty"], size: float = 5) -> None:
+    """Draw estimates, joined, with their intervals."""
     low, at = style.segments(table[col.LOWER], table[col.UPPER], table[col.X])
     axes.plot(at, low, color=color, linewidth=1.3)
-    axes.plot(table[col.X], table[col.ESTIMATE], "-o", color=color, linewidth=1.0, markersize=5)
+    axes.plot(table[col.X], table[col.ESTIMATE], "-o", color=color, linewidth=1.0, markersize=size)
+
+
+def _groups_key(table: pd.DataFrame, label: str) -> list[Any]:
+    """Return the key of the means of quantile groups with their intervals."""
+    mean = style.line(color=LOSS, marker="o", markersize=4, linewidth=1.0, label=f"{label}, by quantile group")
+    return [mean, style.line(color=LOSS, linewidth=1.3, label=interval_words(table))]
 
 
 def _legend(table: pd.DataFrame) -> list[Any]:
-    handles: list[Any] = [style.line(**IDEAL, label="as stated")]
+    handles = [style.line(**IDEAL, label="as stated")]
     if has_interval(table).any():
         handles.append(style.line(color=style.INK, linewidth=1.3, label=interval_words(table)))
     if optional(table, col.NULL_LOWER).notna().any():

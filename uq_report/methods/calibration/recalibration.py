@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import ceil
-from typing import NamedTuple
 
 import numpy as np
 from scipy import optimize, special
@@ -129,21 +128,13 @@ def _shape(z: FloatArray, ends: FloatArray, atom: BoolArray, share: FloatArray) 
     )
 
 
-class _Scored(NamedTuple):
-    """u = sinh(v) of normal scores, with v = exp(δ) asinh((z - m) exp(-s)) - ε, and the slopes of v, shape (4, n)."""
-
-    x: FloatArray
-    v: FloatArray
-    slopes: FloatArray
-
-
-def _scored(z: FloatArray, theta: FloatArray) -> _Scored:
+def _scored(z: FloatArray, theta: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     m, s, skew, tails = theta
     x = (z - m) * np.exp(-s)
     stretched = np.exp(tails) * np.arcsinh(x)
     by_x = np.exp(tails) / np.sqrt(1 + np.square(x))
     slopes = np.stack([-by_x * np.exp(-s), -by_x * x, np.full(len(z), -1.0), stretched])
-    return _Scored(x, stretched - skew, slopes)
+    return x, stretched - skew, slopes
 
 
 def _log_ratios(z: FloatArray, theta: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -164,13 +155,13 @@ def _log_masses(ends: FloatArray, theta: FloatArray) -> tuple[FloatArray, FloatA
     """
     finite = np.isfinite(ends)
     parts = [_scored(np.where(known, end, 0.0), theta) for known, end in zip(finite, ends, strict=True)]
-    u = np.where(finite, np.sinh([part.v for part in parts]), ends)
+    u = np.where(finite, np.sinh([v for _, v, _ in parts]), ends)
     low, high = np.where(u[0] > 0, -u[::-1], u)
     mass = np.maximum(special.ndtr(high) - special.ndtr(low), np.finfo(float).tiny)
     slope = np.zeros((4, ends.shape[1]))
-    for sign, known, part, at in zip((-1, 1), finite, parts, u, strict=True):
+    for sign, known, (_, v, slopes), at in zip((-1, 1), finite, parts, u, strict=True):
         density = np.exp(-np.square(at) / 2) / np.sqrt(2 * np.pi)
-        slope += np.where(known, sign * density * np.cosh(part.v) / mass, 0.0) * part.slopes
+        slope += np.where(known, sign * density * np.cosh(v) / mass, 0.0) * slopes
     return np.log(mass), slope
 
 
@@ -249,9 +240,5 @@ def smooth_statistic(u: FloatArray, weights: FloatArray) -> FloatArray:
     >>> smooth_statistic(np.array([[0.0, 1.0], [0.5, 0.5]]), np.array([0.5, 0.5])).round(3)
     array([28.   ,  5.031])
     """
-    x = 2 * u - 1
-    square = np.square(x)
-    one, two, three, four = (power @ weights for power in (x, square, square * x, np.square(square)))
-    legendre = (one, (3 * two - 1) / 2, (5 * three - 3 * one) / 2, (35 * four - 30 * two + 3) / 8)
-    terms = [(2 * k + 1) * np.square(value) for k, value in enumerate(legendre, 1)]
+    terms = [(2 * k + 1) * np.square(special.eval_legendre(k, 2 * u - 1) @ weights) for k in (1, 2, 3, 4)]
     return np.asarray(np.sum(terms, axis=0) / np.square(weights).sum())

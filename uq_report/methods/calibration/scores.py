@@ -34,6 +34,12 @@ class CalibrationScore(NamedTuple):
     of: Estimator = mean_of
 
 
+def with_skill(item: str, unit: str, own: FloatArray, base: FloatArray, of: Estimator) -> list[CalibrationScore]:
+    """Return a score, that of its baseline, and the skill: by how much the score is better."""
+    scores = [CalibrationScore(item, unit, own, of), CalibrationScore(f"{item}_baseline", unit, base, of)]
+    return [*scores, CalibrationScore(f"{item}_skill", unit, base - own)]
+
+
 def confidence_gap(q: Distribution, y: AnyArray) -> FloatArray:
     """Return nll_i - entropy_i in nats, shape (n,): mean 0 if y follows q, because E_q[-log q(Y)] = H(q).
 
@@ -70,12 +76,8 @@ def class_scores(q: Categorical, y: AnyArray, baseline: FloatArray, weights: Flo
     log_score, log_base = -q.log_prob(y), -np.log(baseline[n, y])
     brier, brier_base = brier_rows(q.probabilities, y), brier_rows(baseline, y)
     scores = [
-        CalibrationScore("log_score", "nats", log_score, size_of),
-        CalibrationScore("log_score_baseline", "nats", log_base, size_of),
-        CalibrationScore("log_score_skill", "nats", log_base - log_score),
-        CalibrationScore("brier", "squared probability", brier, brier_of),
-        CalibrationScore("brier_baseline", "squared probability", brier_base, brier_of),
-        CalibrationScore("brier_skill", "squared probability", brier_base - brier),
+        *with_skill("log_score", "nats", log_score, log_base, size_of),
+        *with_skill("brier", "squared probability", brier, brier_base, brier_of),
         CalibrationScore("accuracy", "share of observations", np.asarray(q.decisions() == y, dtype=float), rate_of),
         CalibrationScore("sharpness_entropy", "nats", q.entropy(), size_of),
     ]
@@ -106,9 +108,7 @@ def order_scores(q: Categorical, y: AnyArray, baseline: FloatArray, order: IntAr
     off = np.abs(place[q.decisions()] - place[y])
     of, unit = partial(size_of, most=len(order) - 1.0), "squared probability"
     return [
-        CalibrationScore("rps", unit, rps, of),
-        CalibrationScore("rps_baseline", unit, rps_base, of),
-        CalibrationScore("rps_skill", unit, rps_base - rps),
+        *with_skill("rps", unit, rps, rps_base, of),
         CalibrationScore("off_by_one", "share of observations", np.asarray(off == 1, dtype=float), rate_of),
         CalibrationScore("off_by_more", "share of observations", np.asarray(off > 1, dtype=float), rate_of),
     ]
@@ -144,10 +144,7 @@ def number_scores(
         # the fair form of draws may be below 0
         scores.append(CalibrationScore("crps", OUTCOME_UNIT, crps, mean_of if isinstance(q, Draws) else size_of))
         if baseline is not None:
-            scores += [
-                CalibrationScore("crps_baseline", OUTCOME_UNIT, baseline, size_of),
-                CalibrationScore("crps_skill", OUTCOME_UNIT, baseline - crps),
-            ]
+            scores += with_skill("crps", OUTCOME_UNIT, crps, baseline, size_of)[1:]
     if "mean" in q.supports and not q.censored:
         error = y - q.mean()
         scores += [
@@ -156,9 +153,8 @@ def number_scores(
         ]
         deviation = np.square(y - weights @ y)
         if weights @ deviation > 0:
-            scores.append(
-                CalibrationScore("r2", "share of variance", r2_rows(error**2, deviation, weights), explained_of)
-            )
+            rows = r2_rows(error**2, deviation, weights)
+            scores.append(CalibrationScore("r2", "share of variance", rows, explained_of))
     if "variance" in q.supports:
         scores.append(CalibrationScore("sharpness_sd", OUTCOME_UNIT, np.sqrt(q.variance()), size_of))
     if "quantile" in q.supports:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, cast
 
 import numpy as np
-import pandas as pd
 from scipy.special import betainc
 
 from ...core.model.decisions import MOST_PROBABLE
@@ -15,14 +14,19 @@ from ...core.model.measures import INTERVAL_SCORE, MISCOVERAGE, SET_SIZE, WIDTH
 from ...core.model.results import Diagnostic, Omission
 from ...core.model.sampling import Sampling
 from ...core.predictive import Distribution
-from ...core.support.arrays import AnyArray, FloatArray, IntArray
+from ...core.support.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from ...core.support.text import count
 from ...distributions import Categorical, Intervals, LabelSets
 from ...evidence import ids
-from ..shared.estimates import estimate, rate_of, share_of, size_of
+from ..shared.estimates import diagnostic, estimate, rate_of, share_of, size_of
 from .recalibration import FLOOR
-from .scores import LEVELS, CalibrationScore, event_of
+from .scores import LEVELS, CalibrationScore, event_of, with_skill
 
+_RATES = (
+    "Recall: of the observations of a class, the share predicted as it. Precision: of those predicted, the share of "
+    "the class."
+)
+BIN = ("item", "x", "n")
 PIT_BINS = 10
 HISTOGRAM = 20  # bins of the stated probability
 COUNTED = 20  # classes up to which every pair is counted
@@ -39,6 +43,17 @@ def bins_of(confidence: FloatArray, n_bins: int) -> IntArray:
     edges = np.quantile(confidence, np.linspace(0, 1, n_bins + 1)[1:-1], method="inverted_cdf")
     bins = np.searchsorted(np.unique(edges), confidence, side="left")
     return np.asarray(np.unique(bins, return_inverse=True)[1], dtype=np.int64)
+
+
+def in_bins(
+    values: FloatArray, bins: IntArray, sampling: Sampling
+) -> Iterator[tuple[BoolArray, Sampling, dict[str, Any]]]:
+    """Yield the rows of each bin that has weight, their sampling, and the mean of `values` (x) with their number."""
+    for b in range(int(bins.max()) + 1):
+        rows = bins == b
+        part = sampling.part(rows)
+        if part.weights.any():
+            yield rows, part, {"x": float(part.weights @ values[rows]), "n": int(rows.sum())}
 
 
 def histogram(p: FloatArray, event: FloatArray) -> Mapping[str, list[int]]:
@@ -71,14 +86,11 @@ def reliability(
     event = np.asarray(hits(y), dtype=float)
     names = grades or [f"bin {b + 1}" for b in range(int(bins.max()) + 1)]
     table = []
-    for b in range(int(bins.max()) + 1):
-        rows = bins == b
-        part = sampling.part(rows)
-        if not part.weights.any():
-            continue
+    for rows, part, place in in_bins(confidence, bins, sampling):
+        b = int(bins[rows][0])
         low, high = (float(v) for v in np.quantile(null[:, b], [0.5 - level / 2, 0.5 + level / 2]))
-        place = {"item": names[b], "x": float(part.weights @ confidence[rows]), "n": int(rows.sum())}
-        table.append(share_of(event[rows], part, level) | place | {"null_lower": low, "null_upper": high})
+        null_ends = {"null_lower": low, "null_upper": high}
+        table.append(share_of(event[rows], part, level) | {"item": names[b]} | place | null_ends)
     two = len(q.classes) == 2
     event_name = f"P(y = {q.classes.tolist()[q.positive]})" if two else "P(the predicted class is right)"
     notes = (
@@ -89,7 +101,7 @@ def reliability(
     meta |= {"histogram": histogram(confidence, event)}
     title = f"{'Calibration by grade' if grades else 'Reliability'}: observed against predicted frequency"
     key = ids.CALIBRATION_GRADES if grades else ids.CALIBRATION_RELIABILITY
-    return diagnostic(key, title, pd.DataFrame(table), notes=notes, meta=meta)
+    return diagnostic(key, title, table, (*BIN, "null_lower", "null_upper"), x="x", notes=notes, meta=meta)
 
 
 def pit_histogram(
@@ -122,7 +134,7 @@ def pit_histogram(
     if q.censored:
         form = "an observation that is censored at t counts for every value from F(t) to 1"
     notes = (f"Probability integral transform ({form}); 1 in every bin when calibrated, a U when over-confident.",)
-    return diagnostic(ids.CALIBRATION_PIT, "PIT histogram", pd.DataFrame(table), notes=notes, meta={"form": form})
+    return diagnostic(ids.CALIBRATION_PIT, "PIT histogram", table, BIN, x="x", notes=notes, meta={"form": form})
 
 
 def coverage(
@@ -139,7 +151,7 @@ def coverage(
         cause = "intervals of counts" if q.discrete else "intervals that end at a value with a probability of its own"
         notes.append(f"Judged by the randomised PIT: {cause} hold more than their level by construction.")
     title = "Coverage of central intervals"
-    return diagnostic(ids.CALIBRATION_COVERAGE, title, pd.DataFrame(table), notes=tuple(notes))
+    return diagnostic(ids.CALIBRATION_COVERAGE, title, table, (*BIN, "width"), x="x", notes=tuple(notes))
 
 
 def decisions(
@@ -151,20 +163,14 @@ def decisions(
     the `order` of the classes.
     """
     decided, k = np.asarray(q.decisions()), len(q.classes)
-    table, omissions = _table(q, y, decided, sampling, level)
     places = np.arange(k) if order is None else order
     counts = np.bincount(y * k + decided, minlength=k * k).reshape(k, k)[np.ix_(places, places)]
     return diagnostic(
         ids.CALIBRATION_DECISIONS,
         "Decisions of the model against what happened",
-        pd.DataFrame(table),
-        notes=(
-            (
-                "Recall: of the observations of a class, the share predicted as it. Precision: of those predicted, "
-                "the share of the class."
-            ),
-        ),
-        omissions=tuple(omissions),
+        _table(q, y, decided, sampling, level),
+        ("item", "label", "n", "n_effective"),
+        notes=(_RATES,),
         meta={
             "classes": [scalar(label) for label in q.classes[places].tolist()],
             "counts": counts.tolist() if k <= COUNTED else [],
@@ -175,9 +181,8 @@ def decisions(
 
 def _table(
     q: Categorical, y: IntArray, decided: IntArray, sampling: Sampling, level: float
-) -> tuple[list[dict[str, Any]], list[Omission]]:
-    """Return recall and precision of each class, and which there are not."""
-    table, omissions = [], []
+) -> Iterator[dict[str, Any] | Omission]:
+    """Yield recall and precision of each class, or why one of them is not defined."""
     for c, label in enumerate(map(str, q.classes.tolist())):
         for item, rows, none in (
             ("recall", y == c, "no observation is of this class"),
@@ -185,18 +190,11 @@ def _table(
         ):
             part = sampling.part(rows)
             if not part.weights.any():
-                omissions.append(Omission("", "", f"{item} of {label}: {none}"))
+                yield Omission("", "", f"{item} of {label}: {none}")
                 continue
             line = rate_of((decided == y)[rows].astype(float), part, level)
             n = part.effective_n(line["estimate"], line["std_error"])
-            table.append(line | {"item": item, "label": label, "n": int(rows.sum()), "n_effective": n})
-    return table, omissions
-
-
-def diagnostic(id: str, title: str, estimates: pd.DataFrame, **parts: Any) -> Diagnostic:
-    """Return a result whose raw values are its estimates, at their `x` or at 0."""
-    frame = estimates.assign(x=estimates.get("x", 0.0), value=estimates["estimate"])[list(Diagnostic.columns)]
-    return Diagnostic(id=id, explainer=ids.CALIBRATION, title=title, frame=frame, estimates=estimates, **parts)
+            yield line | {"item": item, "label": label, "n": int(rows.sum()), "n_effective": n}
 
 
 class Promise(NamedTuple):
@@ -217,12 +215,12 @@ def promised_scores(q: Distribution, y: AnyArray, train: AnyArray | None) -> lis
         return []
     scores = [CalibrationScore(MISCOVERAGE.name, MISCOVERAGE.unit, MISCOVERAGE.rows(q, y, None), share_of)]
     if isinstance(q, Intervals):
-        own = INTERVAL_SCORE.rows(q, y, None)
-        scores.append(CalibrationScore(INTERVAL_SCORE.name, INTERVAL_SCORE.unit, own, size_of))
+        own, unit = INTERVAL_SCORE.rows(q, y, None), INTERVAL_SCORE.unit
         if train is not None or len(y) > 1:
             base = INTERVAL_SCORE.rows(marginal(y, train, q.levels[q.main]), y, None)
-            scores.append(CalibrationScore("interval_score_baseline", INTERVAL_SCORE.unit, base, size_of))
-            scores.append(CalibrationScore("interval_score_skill", INTERVAL_SCORE.unit, base - own))
+            scores += with_skill(INTERVAL_SCORE.name, unit, own, base, size_of)
+        else:
+            scores.append(CalibrationScore(INTERVAL_SCORE.name, unit, own, size_of))
         scores.append(CalibrationScore("sharpness_width", WIDTH.unit, WIDTH.rows(q, y, None), size_of))
     if "label_sets" in q.supports:
         scores.append(CalibrationScore("sharpness_set_size", SET_SIZE.unit, SET_SIZE.rows(q, y, None), size_of))
@@ -259,7 +257,8 @@ def promise(q: Distribution, y: AnyArray, sampling: Sampling) -> Promise:
 def promised_coverage(q: Distribution, y: AnyArray, sampling: Sampling, level: float) -> Diagnostic:
     """Return how often the intervals or sets of each level hold y, with Clopper-Pearson intervals."""
     held = cast("Intervals | LabelSets", q)
-    covered, sizes = held.covered(y), _sizes(held)
+    covered = held.covered(y)
+    sizes = held.upper - held.lower if isinstance(held, Intervals) else held.sets.sum(axis=1).astype(float)
     notes = ["x is the stated level, the estimate the share of outcomes covered."]
     table: list[dict[str, Any]] = []
     for k in np.argsort(held.levels):
@@ -272,15 +271,8 @@ def promised_coverage(q: Distribution, y: AnyArray, sampling: Sampling, level: f
             f"width is the mean number of classes in a set; {count(empty, 'set')} of {len(y)} at "
             f"{100 * held.levels[held.main]:g}% hold no class at all."
         )
-        title = "Coverage of label sets"
-    else:
-        title = "Coverage of prediction intervals"
-    return diagnostic(ids.CALIBRATION_COVERAGE, title, pd.DataFrame(table), notes=tuple(notes))
-
-
-def _sizes(q: Intervals | LabelSets) -> FloatArray:
-    """Return widths in units of y, or numbers of classes, shape (n, L)."""
-    return q.upper - q.lower if isinstance(q, Intervals) else q.sets.sum(axis=1).astype(float)
+    title = f"Coverage of {'label sets' if 'label_sets' in q.supports else 'prediction intervals'}"
+    return diagnostic(ids.CALIBRATION_COVERAGE, title, table, (*BIN, "width"), x="x", notes=tuple(notes))
 
 
 def at_most(hits: float, n: float, share: float) -> float:

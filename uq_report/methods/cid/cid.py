@@ -328,9 +328,7 @@ def discrete_log_p(codes: IntArray, penalty: float) -> LogProbability:
             codes[:, [*chosen, -1]], axis=0, return_index=True, return_inverse=True, return_counts=True
         )
         key = key.ravel()
-        hot = np.concatenate([states[:, [i]] == np.arange(sizes[k]) for i, k in enumerate(chosen)], axis=1).astype(
-            float
-        )
+        hot = np.hstack([states[:, [i]] == np.arange(sizes[k]) for i, k in enumerate(chosen)]).astype(float)
         model = LogisticRegression(C=1 / penalty, tol=1e-6, solver="newton-cholesky", max_iter=1000)
         model.fit(hot, y[first], sample_weight=counts)
         return np.asarray(model.predict_log_proba(hot)[key, y])
@@ -487,9 +485,8 @@ def importance_map(importance: FloatArray, terms: FloatArray) -> ImportanceMap:
     uncovered = terms.copy()
     uncovered[..., 0] = 0
     r2, r2_left_out = _r2(importance, terms @ coefficients), _r2(importance, predicted)
-    return ImportanceMap(
-        uncovered @ coefficients, coefficients, left_out, r2, r2_left_out, _refusals(d, r2_left_out, left_out)
-    )
+    refusals = _refusals(d, r2_left_out, left_out)
+    return ImportanceMap(uncovered @ coefficients, coefficients, left_out, r2, r2_left_out, refusals)
 
 
 def _fit(importance: FloatArray, terms: FloatArray) -> FloatArray:

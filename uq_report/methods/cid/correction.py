@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
+from itertools import chain
 from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import numpy as np
 import pandas as pd
 
 from ...core.engine.fast_path_evaluator import Engine
-from ...core.explainer import BuiltInExplainer, MethodCard, Prior
+from ...core.explainer import Prior
 from ...core.model.measures import without_parts
 from ...core.model.results import Importance, Omission, Result, RowValues
 from ...core.model.sampling import t_quantile
@@ -25,19 +26,18 @@ from ...evidence import ids
 from ...evidence.importance import ABOUT_0, UNDETERMINED, CoverCorrectedLine, Pfi, PfiLine
 from ...evidence.information import CidCover
 from ...evidence.view import View
-from ..shared.cards import card_of
-from ..shared.changes import ChangedMeasures, as_means
+from ..shared.cards import CardedExplainer
 from ..shared.estimates import estimate as estimate_columns
-from ..shared.rows import ShuffledRows
-from ..shared.terms import ImportanceTerms, feature_terms, infinite_values
+from ..shared.terms import ChangedMeasures, ImportanceTerms, ShuffledRows, as_means, feature_terms, infinite_values
 
 V = TypeVar("V", bound=View)
 Features = frozenset[str]
+_INTERVAL = "Intervals cover new test samples, given the model and the partner features."
 COMPARED = ("plain", "joint", "change")
 
 
 @dataclass(frozen=True)
-class CoverCorrection(BuiltInExplainer):
+class CoverCorrection(CardedExplainer):
     """Permutation importance of a feature whose partners, which could replace it, are lost already.
 
     ``corrected PFI_j = PFI(C_j and j) - PFI(C_j)``, where C_j is the covering set of j
@@ -69,7 +69,6 @@ class CoverCorrection(BuiltInExplainer):
     name: ClassVar[str] = ids.COVER
     section: ClassVar[str] = "relations.cover"
     priority: ClassVar[int] = 14
-    card: ClassVar[MethodCard] = card_of(name)
     needs: ClassVar[tuple[str, ...]] = (ids.CID, ids.PFI)
 
     def explain(self, subject: Subject, engine: Engine, prior: Prior) -> Sequence[Result]:
@@ -82,7 +81,7 @@ class CoverCorrection(BuiltInExplainer):
             raise UnsupportedError(f"cover: there is no {what} to correct.")
         rows = ShuffledRows.of(engine, measures)
         donors = np.stack([subject.permutation(engine.rng("shuffle", repeat)) for repeat in range(self.n_repeats)])
-        terms = dict(zip(partners, CommonShuffles(subject, engine, rows, donors).terms(partners), strict=True))
+        terms = dict(zip(partners, CommonShuffles(engine, rows, donors).terms(partners), strict=True))
         lines = {(line.measure, line.feature): line for line in plain.lines}
         return [_Corrected(rows, partners, terms, plain, lines, engine.confidence).result(asdict(self), omitted)]
 
@@ -114,7 +113,6 @@ class CommonShuffles:
     Each set is predicted once, whichever features it serves; its values come from one donor row together.
     """
 
-    subject: Subject
     engine: Engine
     rows: ShuffledRows
     donors: IntArray
@@ -153,7 +151,8 @@ class CommonShuffles:
 
     def _scored(self, features: Features) -> FloatArray:
         """Return all measures of the rows with a set shuffled, shape (M, m, n)."""
-        at = tuple(sorted(position for feature in features for position in self.subject.positions(feature)))
+        positions = map(self.engine.subject.positions, features)
+        at = tuple(sorted(chain.from_iterable(positions)))
         variants = [Variant(at, donors=donors) for donors in self.donors]
         groups = self.engine.evaluate(variants, self.rows.measures, total=len(variants))
         changes = ChangedMeasures(np.concatenate([group.values for group in groups], axis=1), self.donors)
@@ -179,7 +178,7 @@ class _Corrected:
         corrected = [terms.corrected for terms in self.terms.values()]
         lacking = infinite_values(self.rows, list(self.terms), [terms.change for terms in self.terms.values()])
         names, shuffles = tuple(measure.name for measure in self.rows.measures), corrected[0].repeats.shape[1]
-        no_interval = self.rows.why_no_interval(shuffles)
+        no_interval, same = self.rows.why_no_interval(shuffles), f"the same {shuffles} permutations"
         values = RowValues(names, tuple(self.terms), np.stack([*map(self._rows_of, self.terms)], axis=1))
         tables = [self._estimates(m) for m in range(len(names))]
         records = [
@@ -196,7 +195,11 @@ class _Corrected:
             estimates=pd.concat([table for table in tables if len(table)] or tables[:1], ignore_index=True),
             rows=None if no_interval else values,
             options=options,
-            notes=_notes(shuffles, no_interval),
+            notes=(
+                "Importance alone, and that of a feature without partner features, is permutation importance.",
+                f"Adjusted and joint importance and the change use {same} of the observations.",
+                f"No interval: {no_interval}." if no_interval else _INTERVAL,
+            ),
             omissions=(*omitted, *lacking),
             meta={
                 "partners": {feature: list(others) for feature, others in self.partners.items()},
@@ -255,12 +258,3 @@ class _Corrected:
         line |= {f"{name}{end}": value for name in sources for end, value in own.items()}
         same = ("estimate", "lower", "upper", "std_error", "verdict", "unreliable")
         return line if self.partners[feature] else line | {name: getattr(alone, name) for name in same}
-
-
-def _notes(shuffles: int, no_interval: str) -> tuple[str, ...]:
-    interval = "Intervals cover new test samples, given the model and the partner features."
-    return (
-        "Importance alone, and that of a feature without partner features, is permutation importance.",
-        f"Adjusted and joint importance and the change use the same {shuffles} permutations of the observations.",
-        f"No interval: {no_interval}." if no_interval else interval,
-    )

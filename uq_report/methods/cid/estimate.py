@@ -17,23 +17,8 @@ from ...core.model.sampling import Sampling
 from ...core.model.subject import Subject
 from ...core.support.arrays import BoolArray, FloatArray, IntArray
 from ...core.support.errors import InputError
-from . import precision
-from .cid import (
-    LEVEL,
-    InformationTerms,
-    LogProbability,
-    MeanLogProbability,
-    UnfitError,
-    discrete_log_p,
-    discrete_terms,
-    gaussian_log_p,
-    gaussian_terms,
-    half_potential_terms,
-    mixed_log_p,
-    mixed_terms,
-    normal_log_p,
-    normal_scores,
-)
+from . import cid, precision
+from .cid import LEVEL, InformationTerms, LogProbability, MeanLogProbability, UnfitError
 from .precision import Inverter, fit_field, partial_correlations
 
 TOO_ALIKE = 1 - 1e-9
@@ -200,20 +185,18 @@ COPULA, MIXED = "Gaussian copula", "conditional Gaussian"
 
 def copula_estimate(data: Data, inverter: Inverter, caveats: tuple[str, ...], *, half: bool) -> InformationEstimate:
     """Return the terms of the normal of all columns' normal scores."""
-    Z = normal_scores(np.column_stack([data.numbers, np.asarray(data.y, dtype=float)]))
+    Z = cid.normal_scores(np.column_stack([data.numbers, np.asarray(data.y, dtype=float)]))
     precision, facts = inverter(Z)
     notes = [f"Gaussian copula: columns mapped to normal quantiles by mid-ranks; {facts['graph']}.", *caveats]
-    if half:
-        notes.append(
-            "Half of every pair potential is used, for comparison with published figures; it is not the definition."
-        )
+    halved = "Half of every pair potential is used, for comparison with published figures; it is not the definition."
+    notes += [halved] if half else []
     return InformationEstimate(
         data.features,
-        (half_potential_terms if half else gaussian_terms)(Z, precision),
+        (cid.half_potential_terms if half else cid.gaussian_terms)(Z, precision),
         COPULA,
         partial_correlations(precision),
-        gaussian_log_p(Z, precision),
-        normal_log_p(np.asarray(np.linalg.inv(precision), dtype=float), np.arange(len(precision) + 1)),
+        cid.gaussian_log_p(Z, precision),
+        cid.normal_log_p(np.asarray(np.linalg.inv(precision), dtype=float), np.arange(len(precision) + 1)),
         related_by_correlation(Z[:, :-1], data.units),
         tuple(notes),
         facts,
@@ -238,12 +221,12 @@ def mixed_estimate(data: Data, inverter: Inverter, caveats: tuple[str, ...]) -> 
     links[:-1, :-1] = partial_correlations(precision)
     return InformationEstimate(
         features,
-        mixed_terms(Z / scale, codes, log_prior, means / scale, np.repeat(precision[None], len(means), axis=0)),
+        cid.mixed_terms(Z / scale, codes, log_prior, means / scale, np.repeat(precision[None], len(means), axis=0)),
         MIXED,
         links,
-        mixed_log_p(Z / scale, codes, log_prior, means / scale, precision),
+        cid.mixed_log_p(Z / scale, codes, log_prior, means / scale, precision),
         with_indicators(Z, codes[:, None]),
-        related_by_correlation(normal_scores(X), data.units),
+        related_by_correlation(cid.normal_scores(X), data.units),
         (f"Conditional Gaussian: one normal per class with a shared covariance; {facts['graph']}.", *caveats),
         facts,
     )
@@ -259,10 +242,10 @@ def discrete_estimate(data: Data, bins: int, edges: BoolArray | None, penalty: f
     starts = field.starts[:-1]
     return InformationEstimate(
         data.features,
-        discrete_terms(codes, field),
+        cid.discrete_terms(codes, field),
         DISCRETE,
         np.maximum.reduceat(np.maximum.reduceat(np.abs(field.pair), starts, axis=0), starts, axis=1),
-        discrete_log_p(codes, penalty),
+        cid.discrete_log_p(codes, penalty),
         with_indicators(np.empty((len(codes), 0)), codes),
         related_by_cells(codes[:, :-1], data.units),
         (f"Discrete pairwise field by penalised pseudo-likelihood, penalty {penalty:g}.", *notes),
@@ -274,7 +257,7 @@ def with_indicators(numbers: FloatArray, codes: IntArray) -> MeanLogProbability:
     """Return `normal_log_p` of numbers, and of indicators of the cells of each code, all but the first cell."""
     hot = [codes[:, [a]] == np.arange(1, top + 1) for a, top in enumerate(codes.max(axis=0))]
     starts = np.cumsum([0, *[1] * numbers.shape[1], *codes.max(axis=0)])
-    return normal_log_p(np.cov(np.column_stack([numbers, *hot]), rowvar=False), starts)
+    return cid.normal_log_p(np.cov(np.column_stack([numbers, *hot]), rowvar=False), starts)
 
 
 def related_by_correlation(Z: FloatArray, units: int) -> BoolArray:
@@ -395,16 +378,10 @@ def _first(data: Data, choice: Choice) -> str:
     """Return the estimator to begin with; refuse one that the columns do not allow."""
     name = choice.estimator
     text = [f for f in data.features if data.subject.kinds[f] != "numeric"]
-    if name == "auto":
-        return (
-            "discrete"
-            if text or ((data.gaps or data.infinite) and not choice.free)
-            else "mixed"
-            if data.classes
-            else "copula"
-        )
-    if name == "discrete":
-        return name
+    if name == "auto" and not text and (choice.free or not (data.gaps or data.infinite)):
+        return "mixed" if data.classes else "copula"
+    if name in ("auto", "discrete"):
+        return "discrete"
     if text:
         raise InputError(
             f"cid.estimator {name!r} must get numeric columns; got {', '.join(text)}. "
@@ -435,12 +412,8 @@ def _unsuited(data: Data, title: str) -> list[str]:
     common = [name for name, share in shares.items() if share > MOST_COMMON]
     reasons = [f"values are missing in {listed(list(data.gaps))}"] if data.gaps else []
     reasons += [f"values are infinite in {listed(data.infinite)}"] if data.infinite else []
-    if common:
-        reasons.append(
-            f"more than {100 * MOST_COMMON:.0f}% of the observations share one value of {listed(common)}: a {title} "
-            "does not fit there"
-        )
-    return reasons
+    shared = f"more than {100 * MOST_COMMON:.0f}% of the observations share one value of {listed(common)}"
+    return [*reasons, f"{shared}: a {title} does not fit there"] if common else reasons
 
 
 def _edges(graph: tuple[tuple[str, str], ...] | None, features: Sequence[str]) -> BoolArray | None:
@@ -463,7 +436,7 @@ def _with_copies(
     if not copies:
         return result
     source = np.array([result.features.index(copies.get(f, f)) for f in features])
-    shared = np.bincount(source)[source] > 1
+    shared, (mutual, conditional) = np.bincount(source)[source] > 1, result.terms
 
     def originals(chosen: tuple[int, ...]) -> tuple[int, ...]:
         return tuple(sorted({int(source[k]) for k in chosen}))
@@ -471,9 +444,7 @@ def _with_copies(
     return replace(
         result,
         features=features,
-        terms=InformationTerms(
-            result.terms.mutual[:, source], np.where(shared, 0.0, result.terms.conditional[:, source])
-        ),
+        terms=InformationTerms(mutual[:, source], np.where(shared, 0.0, conditional[:, source])),
         log_p=lambda chosen: result.log_p(originals(chosen)),
         mean_log_p=lambda chosen: result.mean_log_p(originals(chosen)),
         related=result.related[np.ix_(source, source)],

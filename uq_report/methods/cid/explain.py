@@ -12,19 +12,20 @@ import numpy as np
 import pandas as pd
 
 from ...core.engine.fast_path_evaluator import Engine
-from ...core.explainer import BuiltInExplainer, MethodCard, Prior
+from ...core.explainer import Prior
 from ...core.model.measures import Measure
 from ...core.model.results import ESTIMATE_COLUMNS, Diagnostic, Importance, Omission, Result, RowValues
 from ...core.model.sampling import Sampling
 from ...core.model.subject import Subject
 from ...core.model.variants import Variant
 from ...core.support import options as opt
-from ...core.support.arrays import BoolArray, FloatArray, take_rows
+from ...core.support.arrays import FloatArray, take_rows
 from ...core.support.errors import InputError
 from ...evidence import columns as col
 from ...evidence import ids
 from ...evidence.information import COVERED, MUTUAL, OF_ENTROPY, OF_VARIANCE, SHARE, CorrectedLine
-from ..shared.cards import card_of
+from ..shared.cards import CardedExplainer
+from ..shared.estimates import diagnostic, points
 from ..shared.estimates import estimate as estimate_columns
 from ..shared.grids import stacked
 from .cid import CHOSEN, COEFFICIENTS, LEVEL, Greedy, covered_share, importance_map, normal_scores, regressors
@@ -37,7 +38,7 @@ OF_CELLS = "Information given a set is that of the field of the set and y alone,
 
 
 @dataclass(frozen=True)
-class CoveredInformation(BuiltInExplainer):
+class CoveredInformation(CardedExplainer):
     """Covered information of every feature, and permutation importance corrected for it (Pereira et al.).
 
     ``CI_i = I(X_i; Y) - I(X_i; Y | U)``, with U all other features, from one fitted Markov random
@@ -92,7 +93,6 @@ class CoveredInformation(BuiltInExplainer):
     name: ClassVar[str] = "cid"
     section: ClassVar[str] = "relations.cover"
     priority: ClassVar[int] = 8
-    card: ClassVar[MethodCard] = card_of(name)
     needs: ClassVar[tuple[str, ...]] = (ids.PFI,)
 
     def cost(self, subject: Subject, engine: Engine) -> int:
@@ -132,12 +132,11 @@ class CoveredInformation(BuiltInExplainer):
         tables.append(tables[0] | {"estimate": share, **bare, "covers": "none", "item": SHARE})
         estimates = stacked(tables, (*ESTIMATE_COLUMNS, "item"))
         estimates = estimates[estimates["estimate"].notna()].reset_index(drop=True)
-        return Diagnostic(
-            id=self.name,
-            explainer=self.name,
-            title="Information about y that each feature shares with the other features",
-            frame=_frame(estimates),
-            estimates=estimates,
+        return diagnostic(
+            self.name,
+            "Information about y that each feature shares with the other features",
+            estimates,
+            x=np.nan,
             rows=RowValues(("covered", "mutual"), features, np.stack([covered.T, mutual.T])),
             options=asdict(self),
             notes=(*fitted.notes, "Intervals cover new test samples, given the fitted field. Information is in nats."),
@@ -162,12 +161,11 @@ class CoveredInformation(BuiltInExplainer):
             "out over the others): an independent feature shares no information with it."
         )
         cells = (OF_CELLS,) if fitted.estimator == DISCRETE else ()
-        return Diagnostic(
-            id=ids.CID_COVER,
-            explainer=self.name,
-            title="The few features that share most of a feature's information about y",
-            frame=_frame(estimates),
-            estimates=estimates,
+        return diagnostic(
+            ids.CID_COVER,
+            "The few features that share most of a feature's information about y",
+            estimates,
+            x=np.nan,
             notes=(rule, CHOSEN, *cells, "Intervals cover new test samples, given the fitted field and the set."),
             meta={"estimator": fitted.estimator, "min_gain": self.min_gain, "max_cover": self.max_cover},
         )
@@ -176,30 +174,23 @@ class CoveredInformation(BuiltInExplainer):
 def _graph(fitted: InformationEstimate) -> Diagnostic:
     names, links = (*(f for f in fitted.features if f not in fitted.copies), "y"), np.triu(fitted.links)
     pairs = np.argwhere(links)
-    kept = pairs[_kept(links[tuple(pairs.T)], pairs[:, 1] == len(names) - 1)]
+    listed = pairs[:, 1] == len(names) - 1  # all with y, and the strongest
+    listed[np.argsort(-np.abs(links[tuple(pairs.T)]), kind="stable")[:MOST_EDGES]] = True
+    kept = pairs[listed]
     edges = [("", names[a], names[b], np.nan, float(links[a, b])) for a, b in kept]
     unlisted = len(pairs) - len(kept)
     rule = f"Of {len(pairs):,} edges the {MOST_EDGES:,} strongest are listed, and all with y."
     meaning = "largest pair potential" if fitted.estimator == DISCRETE else "partial correlation"
-    return Diagnostic(
-        id=ids.CID_GRAPH,
-        explainer=ids.CID,
-        title="Dependence graph of features and target",
-        frame=pd.DataFrame(edges, columns=list(Diagnostic.columns)),
-        estimates=pd.DataFrame(columns=[*ESTIMATE_COLUMNS, "item"]),
+    repeats = [Omission("", copy, f"it repeats {of} exactly, and has its place") for copy, of in fitted.copies.items()]
+    return points(
+        ids.CID_GRAPH,
+        "Dependence graph of features and target",
+        edges,
+        ("item",),
         notes=(f"One edge per pair with a non-zero {meaning}, its value.", *([rule] if unlisted else [])),
-        omissions=tuple(
-            Omission("", copy, f"it repeats {of} exactly, and has its place") for copy, of in fitted.copies.items()
-        ),
+        omissions=tuple(repeats),
         meta={"nodes": list(names), "edge": meaning} | ({"unlisted": unlisted} if unlisted else {}),
     )
-
-
-def _kept(strengths: FloatArray, with_y: BoolArray) -> BoolArray:
-    """Say which edges are listed: the strongest, and those with y."""
-    kept = with_y.copy()
-    kept[np.argsort(-np.abs(strengths), kind="stable")[:MOST_EDGES]] = True
-    return kept
 
 
 def _means(
@@ -209,10 +200,6 @@ def _means(
     mean, error = sampling.mean(values.T)
     interval = sampling.interval(mean, error, confidence)
     return estimate_columns(mean, error, interval, confidence, "", np.array(features, dtype=object)) | {"item": item}
-
-
-def _frame(estimates: pd.DataFrame) -> pd.DataFrame:
-    return estimates.assign(x=np.nan, value=estimates["estimate"])[list(Diagnostic.columns)]
 
 
 def alone(engine: Engine, features: Sequence[str], mutual: FloatArray) -> dict[str, FloatArray]:
@@ -293,15 +280,12 @@ def corrected_importance(
             maps[measure] = fitted.facts
             refused = f"corrected importance is not shown: {'; '.join(fitted.refusals)}"
             reason = refused if fitted.refusals and gate else ""
-            marks += [f"The gate refuses these values of {measure}: {'; '.join(fitted.refusals)}."] * bool(
-                fitted.refusals and not gate
-            )
+            if fitted.refusals and not gate:
+                marks.append(f"The gate refuses these values of {measure}: {'; '.join(fitted.refusals)}.")
         if reason:
             omissions.append(Omission(measure, "", reason))
             continue
-        wide = pd.DataFrame(fitted.corrected, columns=list(features))
-        long = wide.melt(var_name="feature", ignore_index=False).reset_index(names="repeat")
-        frames.append(long.assign(measure=measure))
+        frames.append(_long(fitted.corrected, features, "repeat").assign(measure=measure))
         tables.append(_corrections(measure, features, sets.importances[measure], fitted.corrected, confidence))
     columns = [field.name for field in fields(CorrectedLine)]
     return Importance(
@@ -326,22 +310,17 @@ def _by_set(sets: Sets, features: Sequence[str], corrected: Importance) -> Diagn
     """Return ``cid.sets``: the plain and the corrected importance, and the four information terms, of each set."""
     terms = {("", name): sets.terms[..., k] for k, name in enumerate(COEFFICIENTS)}
     plain = {(measure, "plain"): values for measure, values in sets.importances.items()}
-    wide = [
-        pd.DataFrame(values, columns=list(features))
-        .melt(var_name="feature", ignore_index=False)
-        .reset_index(names="x")
-        .assign(measure=measure, item=item)
-        for (measure, item), values in {**plain, **terms}.items()
-    ]
+    parts = {**plain, **terms}.items()
+    wide = [_long(values, features, "x").assign(measure=measure, item=item) for (measure, item), values in parts]
     wide.append(corrected.frame.rename(columns={"repeat": "x"}).assign(item="corrected"))
-    return Diagnostic(
-        id=ids.CID_SETS,
-        explainer=ids.CID,
-        title="Importance and information terms of each set",
-        frame=stacked(wide, Diagnostic.columns),
-        estimates=pd.DataFrame(columns=[*ESTIMATE_COLUMNS]),
-        notes=corrected.notes,
-    )
+    frame = stacked(wide, Diagnostic.columns)
+    return points(ids.CID_SETS, "Importance and information terms of each set", frame, notes=corrected.notes)
+
+
+def _long(values: FloatArray, features: Sequence[str], name: str) -> pd.DataFrame:
+    """Return values of shape (sets, features) line by line, the number of the set under a name."""
+    wide = pd.DataFrame(values, columns=list(features))
+    return wide.melt(var_name="feature", ignore_index=False).reset_index(names=name)
 
 
 def _corrections(
@@ -350,22 +329,11 @@ def _corrections(
     """Return the median over sets with its spread, beside the plain importance, and both ranks."""
     tail = (1 - confidence) / 2
     middle, before = np.median(corrected, axis=0), plain.mean(axis=0)
-    low, high = np.quantile(corrected, [tail, 1 - tail], axis=0)
-    return pd.DataFrame(
-        {
-            "measure": measure,
-            "feature": list(features),
-            "estimate": middle,
-            "std_error": corrected.std(axis=0, ddof=1),
-            "lower": low,
-            "upper": high,
-            "confidence": confidence,
-            "covers": "samples, given the map",
-            "plain": before,
-            "rank": pd.Series(-middle).rank(method="min").astype(int),
-            "plain_rank": pd.Series(-before).rank(method="min").astype(int),
-        }
-    )
+    ends = tuple(np.quantile(corrected, [tail, 1 - tail], axis=0))
+    error, over = corrected.std(axis=0, ddof=1), "samples, given the map"
+    table = pd.DataFrame(estimate_columns(middle, error, ends, confidence, measure, list(features), over))
+    ranks = [pd.Series(-values).rank(method="min").astype(int) for values in (middle, before)]
+    return table.assign(plain=before, rank=ranks[0], plain_rank=ranks[1])
 
 
 def bootstrapped(
@@ -436,8 +404,7 @@ def _shuffled(engine: Engine, measures: Sequence[Measure], features: Sequence[st
     for feature in features:
         rng = engine.rng("refit", feature, split)
         variants += [Variant(subject.positions(feature), donors=rng.permutation(subject.n)) for _ in range(SHUFFLES)]
-    means = np.concatenate(
-        [g.values.mean(axis=2) for g in engine.evaluate(variants, measures, total=len(variants))], axis=1
-    )
+    groups = engine.evaluate(variants, measures, total=len(variants))
+    means = np.concatenate([group.values.mean(axis=2) for group in groups], axis=1)
     shuffled = means[:, 1:].reshape(len(measures), len(features), SHUFFLES).mean(axis=2)
     return np.asarray(shuffled - means[:, :1])

@@ -304,20 +304,17 @@ def by_shrinkage(Z: FloatArray) -> tuple[FloatArray, dict[str, Any]]:
     from sklearn.covariance import oas
 
     covariance, shrinkage = oas(Z, assume_centered=True)
-    return _checked(
-        np.linalg.inv(covariance), None, f"all pairs, covariance shrunk by {shrinkage:.2g} (oracle approximation)"
-    )
+    graph = f"all pairs, covariance shrunk by {shrinkage:.2g} (oracle approximation)"
+    return _checked(np.linalg.inv(covariance), None, graph)
 
 
 def _checked(precision: FloatArray, penalty: float | None, graph: str) -> tuple[FloatArray, dict[str, Any]]:
     """Return a precision with its condition number; refuse one that is ill-conditioned."""
     condition = float(np.linalg.cond(precision))
     if not condition < MAX_CONDITION:
-        raise UnfitError(
-            f"cid.X must not be collinear; the fitted precision has condition number {condition:.1e}. "
-            "Drop or combine columns, or set a larger penalty.",
-            "columns are collinear",
-        )
+        fault = f"cid.X must not be collinear; the fitted precision has condition number {condition:.1e}"
+        remedy = "Drop or combine columns, or set a larger penalty."
+        raise UnfitError(f"{fault}. {remedy}", "columns are collinear")
     return precision, {"penalty": penalty, "graph": graph, "condition": condition}
 
 

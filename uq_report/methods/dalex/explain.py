@@ -8,21 +8,20 @@ from math import comb
 from typing import ClassVar
 
 from ...core.engine.fast_path_evaluator import Engine
-from ...core.explainer import BuiltInExplainer, MethodCard, Prior
+from ...core.explainer import Prior
 from ...core.model.results import Result
 from ...core.model.subject import Subject
 from ...core.support import options as opt
-from ..shared.cards import card_of
+from ..shared.cards import CardedExplainer
 from ..shared.choice import as_names, as_rows, chosen_rows, draw, leading, positions, row_measures
-from .calls import Dalex
-from .parts import leading_features, model_parts, model_performance, model_profile, predict_parts
+from .parts import Dalex, leading_features, model_parts, model_performance, model_profile, predict_parts
 
 PARTS = ("model_parts", "model_profile", "predict_parts", "model_performance")
 PREDICT_TYPES = ("break_down", "break_down_interactions", "shap")
 
 
 @dataclass(frozen=True)
-class DalexExplanations(BuiltInExplainer):
+class DalexExplanations(CardedExplainer):
     """DALEX's permutation importance, profiles, break-down and performance, of every measure.
 
     Each measure becomes the ``predict_function`` of a `dalex.Explainer`; dalex does the rest, and its
@@ -78,7 +77,6 @@ class DalexExplanations(BuiltInExplainer):
     libraries: ClassVar[tuple[str, ...]] = ("dalex",)
     section: ClassVar[str] = "prediction.dalex"
     priority: ClassVar[int] = 13
-    card: ClassVar[MethodCard] = card_of(name)
 
     def __post_init__(self) -> None:
         """Refuse options that cannot be used."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from math import nan, sqrt
+from math import sqrt
 from typing import Any, ClassVar
 
 from pandas.api.types import is_numeric_dtype
@@ -21,7 +21,7 @@ from ...evidence import rows as facts
 from ...evidence.finding import Outcome, Symptom
 from ...evidence.rows import CountLine, DataQualityView, MissingLine, MissingView
 from ...evidence.run import Run
-from ...evidence.view import by_feature, largest_first, of_measure
+from ...evidence.view import largest_first, of_measure
 from ..shared.checks import about
 
 ZERO = "0"
@@ -261,23 +261,15 @@ def _columns(rule: Rule, view: DataQualityView) -> RuleOutcome:
 
 def _missing(rule: Rule, view: DataQualityView, run: Run) -> RuleOutcome:
     """Judge the share of missing values against training, one finding each; missing values as such in one finding."""
-    changes = MissingView.find(run)
-    moved = by_feature(changes.lines if changes is not None else ())
-    lines = {line.feature: line for line in of_measure(view.lines, facts.MISSING)}
-    limit = rule.thresholds["change"]
+    changes, limit = MissingView.find(run), rule.thresholds["change"]
+    moved = {line.feature: line for line in (changes.lines if changes else ()) if _least(line) > limit}
+    others = [line for line in of_measure(view.lines, facts.MISSING) if line.feature not in moved]
     return family(
         rule,
-        [*dict.fromkeys((*moved, *lines))],
-        lambda name: {
-            "share": lines[name].estimate if name in lines else 0.0,
-            "change": _least(moved[name]) if name in moved else nan,
-        },
-        lambda *names: (
-            _moved(rule, moved[names[0]])
-            if names[0] in moved and _least(moved[names[0]]) > limit
-            else _lacking(rule, [lines[name] for name in names])
-        ),
-        by=lambda name: name if name in moved and _least(moved[name]) > limit else "",
+        [*moved.values(), *others],
+        lambda x: {"change": _least(x)} if isinstance(x, MissingLine) else {"share": x.estimate},
+        lambda *raised: _lacking(rule, raised) if raised[0] in others else _moved(rule, *raised),
+        by=lambda x: x.feature if isinstance(x, MissingLine) else "",
         passed=f"No column lacks more than {share_words(rule.thresholds['share'])}.",
     )
 

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from ...core.engine.fast_path_evaluator import Engine
-from ...core.explainer import BuiltInExplainer, MethodCard, Prior
+from ...core.explainer import Prior
 from ...core.model.results import Omission, Result
 from ...core.model.sampling import Sampling
 from ...core.model.subject import Subject
@@ -24,9 +24,13 @@ from ...core.support.numbers import infinite
 from ...core.support.text import short
 from ...evidence import ids
 from ...evidence.rows import CLASS, DISTINCTIVE, DUPLICATE_ROWS, MISSING_TRAIN, OVERLAP, OVERLAP_OTHER_Y, TYPE_CHANGE
-from ..shared.cards import card_of
+from ..shared.cards import CardedExplainer
 from ..shared.estimates import diagnostic, estimate
 
+_PLACEHOLDER = (
+    "A placeholder is 0, −1, ±9, ±99 ... at an end of a column, in 3 observations or more and less than half, 5 of the "
+    "steps between the next 10 values apart or more. It may mean missing."
+)
 PLACEHOLDERS = (0.0, -1.0, *(sign * code for code in (9.0, 99.0, 999.0, 9999.0, 99999.0) for sign in (-1.0, 1.0)))
 LEAST_ROWS = 3
 LEAST_VALUES = 20
@@ -230,7 +234,7 @@ OF_TRAINING_ROWS = (OVERLAP, OVERLAP_OTHER_Y, MISSING_TRAIN, TYPE_CHANGE)
 
 
 @dataclass(frozen=True)
-class DataQuality(BuiltInExplainer):
+class DataQuality(CardedExplainer):
     """Counts facts about the audited rows, and about the training rows where they are given.
 
     Missing values; columns that are constant, copies of an earlier one, or almost one value (*sparse*);
@@ -250,7 +254,6 @@ class DataQuality(BuiltInExplainer):
     name: ClassVar[str] = "data_quality"
     section: ClassVar[str] = "data.quality"
     priority: ClassVar[int] = 1
-    card: ClassVar[MethodCard] = card_of(name)
 
     def explain(self, subject: Subject, engine: Engine, prior: Prior) -> Sequence[Result]:
         """Return ``data_quality`` and ``data_quality.missing``."""
@@ -268,10 +271,7 @@ class DataQuality(BuiltInExplainer):
                 options=asdict(self),
                 notes=(
                     "x counts observations, value is their share; only what occurs is listed.",
-                    (
-                        "A placeholder is 0, −1, ±9, ±99 ... at an end of a column, in 3 observations or more and "
-                        "less than half, 5 of the steps between the next 10 values apart or more. It may mean missing."
-                    ),
+                    _PLACEHOLDER,
                     "A copied observation is distinctive if chance gives fewer than 0.01 observations with its values.",
                     *(("Copies of an observation within a cluster are not counted.",) if clustered else ()),
                 ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf, isnan, nan, sqrt
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 from ...checks.family import Judge, Said, TableCheck, family, needed, require
 from ...checks.reading import RuleOutcome, absent, listed, size_beyond
@@ -15,12 +15,11 @@ from ...core.support import options as opt
 from ...core.support.numbers import number, value_words
 from ...core.support.text import clean, short
 from ...evidence import ids, outcomes
-from ...evidence.finding import SEVERITIES, Symptom
+from ...evidence.finding import Symptom
 from ...evidence.outcomes import DifferenceLine, GroupLine, UseLine
 from ...evidence.run import Run
 from ..shared.checks import about, line_words
-from .contrasts import ERROR_RATES
-from .plan import ALL
+from .contrasts import ALL, ERROR_RATES
 
 MISPREDICTED, MISJUDGED, USED, UNJUDGED, DIFFERING = "UQ801", "UQ802", "UQ803", "UQ804", "UQ805"
 HONEST = (
@@ -48,6 +47,7 @@ WORDS = {
 POINTS = ("probability", "share of")  # how units begin that are told in percentage points
 Place = tuple[str, str, str]  # a line's measure, attribute and group
 Contrasts = Mapping[Place, DifferenceLine]
+L = TypeVar("L", bound=GroupLine)
 
 PREDICTIONS = Rule(
     code=MISPREDICTED,
@@ -145,8 +145,15 @@ class GroupTest(NamedTuple):
         return about(self.line, ids.GROUPS_DIFFERENCE, ids.GROUPS, **fields)
 
 
-def _tested(rule: Rule, run: Run, thresholds: Mapping[str, str], what: str) -> list[GroupTest]:
-    """Return the tested differences of some measures; none judge the rule where no difference of `what` was tested."""
+def _differences(run: Run) -> Sequence[DifferenceLine]:
+    view = outcomes.GroupsDifference.find(run)
+    return () if view is None else view.lines
+
+
+def _family(
+    rule: Rule, run: Run, thresholds: Mapping[str, str], what: str, said: Callable[..., Said], passed: str, **more: Any
+) -> RuleOutcome:
+    """Judge the tested differences of some measures; `what` they are of, where none was tested."""
     needed(outcomes.GroupsView, run)
     tests = []
     for line in _differences(run):
@@ -155,18 +162,7 @@ def _tested(rule: Rule, run: Run, thresholds: Mapping[str, str], what: str) -> l
             scale = line.scale if name in ("spread", "loss", "effect") else 1.0
             tests.append(GroupTest(line, name, rule.thresholds[name], scale))
     require(tests, f"no difference of {what} could be tested")
-    return tests
-
-
-def _differences(run: Run) -> Sequence[DifferenceLine]:
-    view = outcomes.GroupsDifference.find(run)
-    return () if view is None else view.lines
-
-
-def _family(
-    rule: Rule, run: Run, tests: Sequence[GroupTest], said: Callable[..., Said], passed: str, **more: Any
-) -> RuleOutcome:
-    p_values = [test.line.p_value for test in tests]
+    p_values, passed = [test.line.p_value for test in tests], passed.format(n=len(tests))
     size = size_beyond(run, [(test.line.std_error, test.bound) for test in tests])
     return family(rule, tests, lambda test: test.numbers, said, p_values=p_values, passed=passed, size=size, **more)
 
@@ -179,10 +175,10 @@ def _wide(rest: Sequence[GroupTest]) -> Iterable[str]:
 
 def _predictions(rule: Rule, run: Run) -> RuleOutcome:
     """Judge outcomes less predictions."""
-    tests = _tested(rule, run, {"residual": "spread"}, "outcomes less predictions")
-    contrasts = {place_of(line): line for line in _differences(run)}
-    passed = f"In none of {len(tests)} groups do predictions differ from outcomes by more than elsewhere."
-    return _family(rule, run, tests, lambda x: _mispredicted(x, contrasts), passed, undecided=_wide)
+    contrasts = _by_place(_differences(run))
+    passed = "In none of {n} groups do predictions differ from outcomes by more than elsewhere."
+    of = {"residual": "spread"}, "outcomes less predictions"
+    return _family(rule, run, *of, lambda x: _mispredicted(x, contrasts), passed, undecided=_wide)
 
 
 def _mispredicted(test: GroupTest, contrasts: Contrasts) -> Said:
@@ -201,17 +197,16 @@ def _losses(rule: Rule, run: Run) -> RuleOutcome:
     """Judge the loss less the loss that the model expects."""
     has_gap = any(line.measure == outcomes.CONFIDENCE_GAP for line in _differences(run))
     thresholds = {m: name for m, name in EXCESS_THRESHOLDS.items() if m != "excess_loss" or not has_gap}
-    tests = _tested(rule, run, thresholds, "the loss minus the expected loss")
-    passed = f"In none of {len(tests)} groups does the loss differ from its expectation by more than elsewhere."
-    means = {place_of(line): line for line in needed(outcomes.GroupsView, run).lines}
-    return _family(rule, run, tests, lambda x: _misjudged(x, means), passed, undecided=_wide)
+    passed = "In none of {n} groups does the loss differ from its expectation by more than elsewhere."
+    means, of = _by_place(needed(outcomes.GroupsView, run).lines), (thresholds, "the loss minus the expected loss")
+    return _family(rule, run, *of, lambda x: _misjudged(x, means), passed, undecided=_wide)
 
 
 def _misjudged(test: GroupTest, means: Mapping[Place, GroupLine]) -> Said:
     line = test.line
     return test.about | {
         "statement": f"For {group_words(line)} ({line.n} observations) "
-        f"{_against_expected(line, means.get(place_of(line)))}.",
+        f"{_against_expected(line, means.get((line.measure, line.feature, line.item)))}.",
         "remedy": "Look for wrong labels or missing features in the group. Report its uncertainty separately.",
         "measures": (NLL.name, ENTROPY.name) if line.measure == outcomes.CONFIDENCE_GAP else (line.measure,),
         "explains": (Symptom(code=DIFFERING, feature=line.feature),),
@@ -232,18 +227,15 @@ def _against_expected(line: DifferenceLine, own: GroupLine | None) -> str:
 
 def _plain(rule: Rule, run: Run) -> RuleOutcome:
     """Name groups whose loss, entropy or error rates differ, attribute by attribute."""
-    tests = _tested(rule, run, PLAIN_THRESHOLDS, "loss, entropy or error rates")
-    passed = "No group is shown to differ from the other groups in loss, entropy or error rates beyond the margins."
-    return _family(rule, run, tests, _differs, passed, by=lambda x: x.line.feature)
+    what = "loss, entropy or error rates"
+    passed = f"No group is shown to differ from the other groups in {what} beyond the margins."
+    return _family(rule, run, PLAIN_THRESHOLDS, what, _differs, passed, by=lambda x: x.line.feature)
 
 
 def _differs(*tests: GroupTest) -> Said:
     lines = [test.line for test in tests]
-    words = [
-        f"the {WORDS[line.measure]} of {group_words(line)} is {'higher' if line.estimate > 0 else 'lower'} by "
-        f"{contrast(line, size=True)}"
-        for line in lines
-    ]
+    sides = [(line, "higher" if line.estimate > 0 else "lower", contrast(line, size=True)) for line in lines]
+    words = [f"the {WORDS[x.measure]} of {group_words(x)} is {side} by {size}" for x, side, size in sides]
     return max(tests, key=lambda test: test.nearest / (test.margin * test.scale)).about | {
         "statement": f"Compared with the other groups, {listed(words)}. Such differences follow from different base "
         "rates in a correct model, too.",
@@ -278,7 +270,7 @@ def _use(rule: Rule, run: Run) -> RuleOutcome:
     used, proxies = needed(outcomes.GroupsUse, run), needed(outcomes.GroupsProxy, run)
     unable = listed(gap.feature for gap in used.omissions)
     require(used.lines or not used.omissions, f"no feature could be permuted for {unable}")
-    contrasts = {place_of(line): line for line in _differences(run)}
+    contrasts = _by_place(_differences(run))
     lines = [x for x in used.lines if not isnan(x.p_value) and x.association >= rule.thresholds["proxy"]]
     part = family(
         rule,
@@ -334,9 +326,7 @@ def _use_words(rule: Rule, raised: Sequence[UseLine], contrasts: Contrasts) -> S
     The group whose predictions exceed its outcomes most leads, in the direction that goes through the feature: it is
     the one at a disadvantage, whichever contrast is the largest.
     """
-    worst = min(
-        (rule.judge(p_adjusted=0.0, **_numbers(x, contrasts)) or rule.severity for x in raised), key=SEVERITIES.index
-    )
+    grades = [rule.judge(p_adjusted=0.0, **_numbers(x, contrasts)) or rule.severity for x in raised]
     line = max(raised, key=lambda x: _disadvantage(x, contrasts))
     proxy = f", which is associated with {short(line.feature)} ({number(line.association, 2)}),"
     in_all = listed(f"{what} differ by {size}" for what, size in both_contrasts(line, contrasts))
@@ -347,7 +337,7 @@ def _use_words(rule: Rule, raised: Sequence[UseLine], contrasts: Contrasts) -> S
         "remedy": _basis(line),
         "features": tuple(dict.fromkeys((line.by, line.feature))),
         "threshold": rule.thresholds["spread"] * line.scale,
-        "explains": () if worst == "observation" else (Symptom(code=MISPREDICTED, feature=line.feature),),
+        "explains": () if {*grades} == {"observation"} else (Symptom(code=MISPREDICTED, feature=line.feature),),
         **about(line, ids.GROUPS_USE, ids.GROUPS_DIFFERENCE, ids.GROUPS_PROXY, measures=(line.measure,)),
     }
 
@@ -386,9 +376,9 @@ def _all_features(rule: Rule, line: outcomes.ProxyLine) -> Said:
     }
 
 
-def place_of(line: GroupLine) -> Place:
-    """Return what a line is about."""
-    return line.measure, line.feature, line.item
+def _by_place(lines: Iterable[L]) -> dict[Place, L]:
+    """Return lines by measure, attribute and group."""
+    return {(line.measure, line.feature, line.item): line for line in lines}
 
 
 def contrast(line: GroupLine, *, size: bool = False) -> str:

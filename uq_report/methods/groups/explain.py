@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from ...core.engine.fast_path_evaluator import Engine
-from ...core.explainer import BuiltInExplainer, MethodCard, Prior
+from ...core.explainer import Prior
 from ...core.model.measures import PREDICTION, Measure
 from ...core.model.results import Diagnostic, Omission, Result
 from ...core.model.sampling import Sampling
@@ -26,11 +26,10 @@ from ...evidence import columns as col
 from ...evidence import ids
 from ..shared.association import NumericColumn, association, coded, forecasts, row_groups, skill
 from ..shared.attributes import attributes
-from ..shared.cards import card_of
+from ..shared.cards import CardedExplainer
 from ..shared.estimates import diagnostic, error_of, estimate, row_pieces
 from ..shared.predicted import PredictedNumber, predicted
-from .contrasts import EXACT_UNITS, GroupDifference, difference, row_values
-from .plan import ALL, Plan
+from .contrasts import ALL, EXACT_UNITS, GroupDifference, Plan, difference, row_values
 
 MOST_ROWS = 1000
 SINGLE_ROWS = 10_000
@@ -47,22 +46,16 @@ def proxies(engine: Engine, targets: Mapping[str, FloatArray]) -> Diagnostic:
     of the groups shown; rows that take no part are NaN.
     """
     columns = [coded(engine.subject, name) for name in engine.subject.features]
-    records: list[dict[str, Any]] = []
-    omissions = []
+    records: list[dict[str, Any] | Omission] = []
     for name, target in targets.items():
         rows = np.flatnonzero(~np.isnan(target).any(axis=1))
         others = [column for column in columns if column.name != name]
-        reason = _impossible(target[rows], others)
-        if reason:
-            omissions.append(Omission("", name, reason))
+        if reason := _impossible(target[rows], others):
+            records.append(Omission("", name, reason))
             continue
         order = engine.rng("proxy rows", name).permutation(rows)
         chosen, wider = np.sort(order[:MOST_ROWS]), np.sort(order[:SINGLE_ROWS])
-        together = _together(engine, name, target[chosen], others, chosen)
-        if isinstance(together, Omission):
-            omissions.append(together)
-        else:
-            records.append(together)
+        records.append(_together(engine, name, target[chosen], others, chosen))
         records += [_single(name, target, other, wider) for other in others]
     return diagnostic(
         ids.GROUPS_PROXY,
@@ -81,7 +74,6 @@ def proxies(engine: Engine, targets: Mapping[str, FloatArray]) -> Diagnostic:
                 "observations at most. An attribute that the model uses does not predict itself."
             ),
         ),
-        omissions=tuple(omissions),
     )
 
 
@@ -202,8 +194,7 @@ def use(plan: Plan, proxies: pd.DataFrame, most: int, least: float) -> Diagnosti
 
     Those are at most `most`, with an association of at least `least`.
     """
-    records: list[dict[str, Any]] = []
-    omissions = []
+    records: list[dict[str, Any] | Omission] = []
     # each feature is exchanged once, whatever the attributes it stands for
     exchanges = cache(partial(_exchanges, plan, predicted(plan.engine)))
     single = proxies[(proxies[col.COVERS] == "none") & (proxies[col.ESTIMATE] >= least)]
@@ -216,7 +207,7 @@ def use(plan: Plan, proxies: pd.DataFrame, most: int, least: float) -> Diagnosti
                 lines = _lines(plan, a, partial(exchanges, feature))
                 records += [line | {"by": feature, "association": association} for line in lines]
         except (UnsupportedError, BudgetError) as error:
-            omissions.append(Omission("", attribute.name, f"features could not be permuted: {error}"))
+            records.append(Omission("", attribute.name, f"features could not be permuted: {error}"))
     return diagnostic(
         ids.GROUPS_USE,
         "Predictions when an attribute, or a feature associated with it, is permuted",
@@ -230,7 +221,6 @@ def use(plan: Plan, proxies: pd.DataFrame, most: int, least: float) -> Diagnosti
                 "mean change."
             ),
         ),
-        omissions=tuple(omissions),
     )
 
 
@@ -281,7 +271,7 @@ DIFFERENCES = (*COLUMNS, "n_rest", "overall", "scale")
 
 
 @dataclass(frozen=True)
-class Groups(BuiltInExplainer):
+class Groups(CardedExplainer):
     """Predictions against outcomes, losses and uncertainty by group of each protected attribute, and its proxies.
 
     Attributes of more than `max_levels` ordered values are cut at their quartiles. For each group: prediction and
@@ -325,7 +315,6 @@ class Groups(BuiltInExplainer):
     name: ClassVar[str] = "groups"
     section: ClassVar[str] = "outcomes.groups"
     priority: ClassVar[int] = 5
-    card: ClassVar[MethodCard] = card_of(name)
 
     def explain(self, subject: Subject, engine: Engine, prior: Prior) -> Sequence[Result]:
         """Return ``groups``, ``groups.difference``, ``groups.proxy`` and ``groups.use``."""
@@ -335,15 +324,11 @@ class Groups(BuiltInExplainer):
         cut = attributes(subject.protected, self.max_levels)
         plan = Plan(self.n_min, self.n_draws, engine, cut, values)
         finite = [value for value in values if value.measure not in plan.infinite]
-        clustered = plan.sampling.codes is not None
+        of_clusters = ["With clusters the exact test of the calibration gap uses one observation of each."]
         notes = (
             f"Groups of fewer than {self.n_min} observations or clusters are not shown.",
             f"Exact tests up to {EXACT_UNITS} observations, {plan.draws} draws; else t-tests. No p-value is adjusted.",
-            *(
-                ("With clusters the exact test of the calibration gap uses one observation of each.",)
-                if clustered
-                else ()
-            ),
+            *([] if plan.sampling.codes is None else of_clusters),
             *plan.sampling.notes(),
         )
         facts: dict[str, Any] = {"options": asdict(self), "notes": notes, "meta": plan.meta()}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
-from itertools import combinations
+from itertools import combinations, product
 from math import comb
 from typing import ClassVar, NamedTuple
 
@@ -13,16 +13,16 @@ import numpy as np
 import pandas as pd
 
 from ...core.engine.fast_path_evaluator import Engine
-from ...core.explainer import BuiltInExplainer, MethodCard, Prior
+from ...core.explainer import Prior
 from ...core.model.measures import Measure
-from ...core.model.results import ESTIMATE_COLUMNS, Interaction, Omission, Result
+from ...core.model.results import Interaction, Omission, Result, bare_estimates
 from ...core.model.sampling import Sampling
 from ...core.model.subject import Subject
 from ...core.model.variants import Variant
 from ...core.support import options as opt
 from ...core.support.arrays import FloatArray, IntArray
 from ...core.support.errors import InputError
-from ..shared.cards import card_of
+from ..shared.cards import CardedExplainer
 from ..shared.choice import INFINITE_REMEDY, draw, row_measures
 from ..shared.grids import features_of
 
@@ -38,7 +38,7 @@ class Strength(NamedTuple):
 
 
 @dataclass(frozen=True)
-class HStatistic(BuiltInExplainer):
+class HStatistic(CardedExplainer):
     """H² of every pair of features, and of each feature with all others, of any measure.
 
     ``H²_jk = Σ_i [PD_jk - PD_j - PD_k]² / Σ_i PD_jk²`` and ``H²_j = Σ_i [F - PD_j - PD_-j]² / Σ_i F²``
@@ -74,7 +74,6 @@ class HStatistic(BuiltInExplainer):
     name: ClassVar[str] = "h_statistic"
     section: ClassVar[str] = "robustness.interactions"
     priority: ClassVar[int] = 12
-    card: ClassVar[MethodCard] = card_of(name)
 
     def cost(self, subject: Subject, engine: Engine) -> int:
         """Return about how many rows it will have predicted: every row with another row's values."""
@@ -99,7 +98,33 @@ class HStatistic(BuiltInExplainer):
         strengths = {(f, ""): _of_measures(single[f,][0], single[f,][1], base, weights) for f in features}
         joint = dependences(list(combinations(self._leading(features, strengths), 2)))
         strengths |= {(a, b): _of_measures(single[a,][0], single[b,][0], joint[a, b][0], weights) for a, b in joint}
-        return [self._result(measures, strengths, base, rows, subject, omitted)]
+        table, gaps = [], list(omitted)
+        for (m, measure), ((a, b), by_measure) in product(enumerate(measures), strengths.items()):
+            if reason := _why_undefined(by_measure[m]):
+                gaps.append(Omission(measure.name, f"{a} x {b}" if b else a, reason))
+            else:
+                ranked = bool(by_measure[m].joint_sd >= self.unstable_below * base[m].std())
+                table.append((measure.name, a, b, *by_measure[m], ranked))
+        further = ["feature_2", "strength", "joint_sd", "ranked"]
+        columns = ["measure", "feature", "feature_2", "value", *further[1:]]
+        estimates = bare_estimates(pd.DataFrame(table, columns=columns), *further)
+        used = f"{len(rows)} of" if len(rows) < subject.n else "all"
+        screened = f" Pairs are among the {self.top} features with the largest total H²." if self.top else ""
+        interaction = Interaction(
+            id=self.name,
+            explainer=self.name,
+            title="Interaction strength: H-statistic",
+            frame=estimates.assign(repeat=0, value=estimates["estimate"])[list(Interaction.columns)],
+            estimates=estimates,
+            options=asdict(self),
+            notes=(
+                f"PDs are evaluated at and averaged over {used} {subject.n} observations.{screened}",
+                "H² of a small sample is biased upwards; it has no interval.",
+                f"Joint PDs with a standard deviation below {self.unstable_below:.0%} of the measure's are not ranked.",
+            ),
+            omissions=tuple(gaps),
+        )
+        return [interaction]
 
     def _leading(self, features: tuple[str, ...], totals: dict[tuple[str, str], list[Strength]]) -> tuple[str, ...]:
         """Return the features whose pairs are computed: those leading by total H² of any measure, in order."""
@@ -108,47 +133,6 @@ class HStatistic(BuiltInExplainer):
         lead = {f: max(np.nan_to_num(s.h2, nan=0.0) for s in totals[f, ""]) for f in features}
         chosen = sorted(features, key=lambda f: -lead[f])[: self.top]
         return tuple(f for f in features if f in chosen)
-
-    def _result(
-        self,
-        measures: Sequence[Measure],
-        strengths: dict[tuple[str, str], list[Strength]],
-        base: FloatArray,
-        rows: IntArray,
-        subject: Subject,
-        omitted: tuple[Omission, ...],
-    ) -> Interaction:
-        table, gaps = [], list(omitted)
-        for m, measure in enumerate(measures):
-            for (a, b), by_measure in strengths.items():
-                strength = by_measure[m]
-                if reason := _why_undefined(strength):
-                    gaps.append(Omission(measure.name, f"{a} x {b}" if b else a, reason))
-                else:
-                    ranked = bool(strength.joint_sd >= self.unstable_below * base[m].std())
-                    table.append((measure.name, a, b, *strength, ranked))
-        further = ["feature_2", "strength", "joint_sd", "ranked"]
-        bare = dict.fromkeys(("std_error", "lower", "upper", "confidence"), np.nan)
-        columns = ["measure", "feature", "feature_2", "estimate", *further[1:]]
-        estimates = pd.DataFrame(table, columns=columns).assign(**bare, covers="none")[[*ESTIMATE_COLUMNS, *further]]
-        sample = (
-            f"{len(rows)} of {subject.n} observations" if len(rows) < subject.n else f"all {subject.n} observations"
-        )
-        screened = f" Pairs are among the {self.top} features with the largest total H²." if self.top else ""
-        return Interaction(
-            id=self.name,
-            explainer=self.name,
-            title="Interaction strength: H-statistic",
-            frame=estimates.assign(repeat=0, value=estimates["estimate"])[list(Interaction.columns)],
-            estimates=estimates,
-            options=asdict(self),
-            notes=(
-                f"PDs are evaluated at and averaged over {sample}.{screened}",
-                "H² of a small sample is biased upwards; it has no interval.",
-                f"Joint PDs with a standard deviation below {self.unstable_below:.0%} of the measure's are not ranked.",
-            ),
-            omissions=tuple(gaps),
-        )
 
 
 def _dependences(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import ceil
 from typing import ClassVar, NamedTuple, TypeVar
@@ -10,13 +10,13 @@ from typing import ClassVar, NamedTuple, TypeVar
 import numpy as np
 from scipy.special import stdtrit
 
-from ...checks.family import Said, TableCheck, family, outcome, require
-from ...checks.reading import RuleOutcome, absent, freedom, listed, measure_words, method_words, two_sided
+from ...checks.family import NotJudgedError, Said, TableCheck, family, needed, outcome, require
+from ...checks.reading import RuleOutcome, freedom, listed, measure_words, method_words, two_sided
 from ...checks.rule import Rule, verbatim
 from ...core.statistics.verdicts import holm
 from ...core.support import options as opt
 from ...core.support.arrays import FloatArray, IntArray
-from ...core.support.errors import UnsupportedError, nearest
+from ...core.support.errors import nearest
 from ...core.support.numbers import number, plain, value_words
 from ...core.support.text import clean, short
 from ...evidence import columns as col
@@ -63,26 +63,24 @@ def ale_steps(view: Ale, run: Run, measure: str, feature: str, rows_per_step: in
 
     Raises
     ------
-    UnsupportedError
+    NotJudgedError
         With the reason, where the changes have no known error.
     """
     points = _points(view, view.lines, measure, feature)
-    if feature in view.result.options.get("edges", {}):
-        raise UnsupportedError(
-            "the edges of its local effect were given, so the number of observations between them is unknown"
-        )
+    given = "the edges of its local effect were given, so the number of observations between them is unknown"
+    require(feature not in view.result.options.get("edges", {}), given)
     facts, error = SubjectFacts.of(run), np.array([line.std_error_change for line in points])
-    if facts.n is None or np.isnan(error).any():
-        raise UnsupportedError("a bin of its local effect has no standard error")
+    n, known = facts.n or 0, facts.n is not None and not np.isnan(error).any()
+    require(known, "a bin of its local effect has no standard error")
     missing = next((f.missing or 0 for f in facts.features if f.name == feature), 0)
-    per_bin = (facts.n - missing) / (len(points) - 1)
+    per_bin = (n - missing) / (len(points) - 1)
     ends = np.unique(np.append(np.arange(0, len(points) - 1, ceil(rows_per_step / per_bin)), len(points) - 1))
     if facts.clusters:
         errors, df = error[ends[1:]] + error[ends[:-1]], np.full(len(ends) - 1, freedom(run))
     else:
         variance = np.maximum(np.diff(error**2), 0)
         total, squares = (np.add.reduceat(parts, ends[:-1]) for parts in (variance, variance**2 / max(per_bin - 1, 1)))
-        df = np.divide(total**2, squares, out=np.full(len(total), float(facts.n)), where=squares > 0)
+        df = np.divide(total**2, squares, out=np.full(len(total), float(n)), where=squares > 0)
         errors = np.sqrt(total)
     return _steps(view.id, points, ends, errors, df, None)
 
@@ -98,12 +96,11 @@ def pdp_steps(view: Pdp, run: Run, measure: str, feature: str) -> CurveSteps:
 
     Raises
     ------
-    UnsupportedError
+    NotJudgedError
         With the reason, where the changes have no known error.
     """
     mode, facts = view.result.options.get("mode", "plain"), SubjectFacts.of(run)
-    if mode == "derivative":
-        raise UnsupportedError("its partial dependence was computed as a derivative")
+    require(mode != "derivative", "its partial dependence was computed as a derivative")
     points = _points(view, view.lines, measure, feature)
     ends, error = np.arange(len(points)), np.array([line.std_error for line in points])
     changes = _changes(view, measure, feature, [line.x for line in points])
@@ -111,8 +108,8 @@ def pdp_steps(view: Pdp, run: Run, measure: str, feature: str) -> CurveSteps:
     if k >= MIN_CURVES and not (facts.weights or facts.clusters):
         errors = changes.std(axis=1, ddof=1) / np.sqrt(k)
         return _steps(view.id, points, ends, errors, np.full(len(changes), k - 1.0), changes.mean(axis=1))
-    if np.isnan(error).any() or mode == "centred":
-        raise UnsupportedError("its partial dependence has too few ICE curves for the standard error of a change")
+    few = "its partial dependence has too few ICE curves for the standard error of a change"
+    require(mode != "centred" and not np.isnan(error).any(), few)
     return _steps(view.id, points, ends, error[1:] + error[:-1], np.full(len(points) - 1, freedom(run)), None)
 
 
@@ -129,14 +126,10 @@ def _changes(view: Pdp, measure: str, feature: str, x: list[float]) -> FloatArra
 def _points(view: Ale | Pdp, lines: Sequence[L], measure: str, feature: str) -> list[L]:
     """Return the points of a numeric curve in order."""
     points = [line for line in lines if (line.measure, line.feature) == (measure, feature)]
-    if not points:
-        gaps = [gap for gap in view.omissions if gap.feature in (feature, "") and gap.measure in (measure, "")]
-        none = f"{method_words(view.id)} has no value for {measure_words(measure)} along it"
-        raise UnsupportedError(gaps[0].reason if gaps else none)
-    if any(line.level for line in points):
-        raise UnsupportedError("it is not numeric, so its points have no direction")
-    if len(points) < 2:
-        raise UnsupportedError("it has one value")
+    gaps = (x.reason for x in view.omissions if x.feature in (feature, "") and x.measure in (measure, ""))
+    require(points, next(gaps, f"{method_words(view.id)} has no value for {measure_words(measure)} along it"))
+    require(not any(line.level for line in points), "it is not numeric, so its points have no direction")
+    require(len(points) > 1, "it has one value")
     return sorted(points, key=lambda line: line.x)
 
 
@@ -231,9 +224,8 @@ class Direction(TableCheck):
     @property
     def rules(self) -> tuple[Rule, ...]:
         """The rule, with this check's thresholds and measure."""
-        return tuple(
-            replace(rule, when=rule.when.replace("{measure}", verbatim(self.measure))) for rule in super().rules
-        )
+        (rule,) = super().rules
+        return (replace(rule, when=rule.when.replace("{measure}", verbatim(self.measure))),)
 
     def check(self, run: Run) -> Outcome:
         """Judge the stated features, by the curves that have an error."""
@@ -262,15 +254,14 @@ class Direction(TableCheck):
         if names and feature not in names:
             return [], f"no feature of this run. {clean(nearest(feature, names), 200)}"
         steps, why = [], []
-        for view, kind in ((Ale.find(run), Ale), (Pdp.find(run), Pdp)):
+        curves: tuple[Callable[[], CurveSteps], ...] = (
+            lambda: ale_steps(needed(Ale, run), run, self.measure, feature, self.rows_per_step),
+            lambda: pdp_steps(needed(Pdp, run), run, self.measure, feature),
+        )
+        for steps_of in curves:
             try:
-                if isinstance(view, Ale):
-                    steps.append(ale_steps(view, run, self.measure, feature, self.rows_per_step))
-                elif view is not None:
-                    steps.append(pdp_steps(view, run, self.measure, feature))
-                else:
-                    why.append(absent(run, kind.id))
-            except UnsupportedError as error:
+                steps.append(steps_of())
+            except NotJudgedError as error:
                 why.append(str(error))
         return steps, " and ".join(dict.fromkeys(why))
 

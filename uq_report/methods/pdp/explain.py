@@ -11,10 +11,10 @@ import numpy as np
 import pandas as pd
 
 from ...core.engine.fast_path_evaluator import Engine
-from ...core.explainer import BuiltInExplainer, MethodCard, Prior
+from ...core.explainer import Prior
+from ...core.model import results as kinds
 from ...core.model.describe import scalar
 from ...core.model.measures import Measure
-from ...core.model.results import ESTIMATE_COLUMNS, Diagnostic, Interaction, Omission, Profile, Result
 from ...core.model.sampling import Sampling
 from ...core.model.subject import Subject
 from ...core.model.variants import Variant
@@ -24,9 +24,9 @@ from ...core.support.errors import InputError
 from ...distributions import Categorical
 from ...evidence import columns as col
 from ...evidence import ids
-from ..shared.cards import card_of
+from ..shared.cards import CardedExplainer
 from ..shared.choice import leading, row_measures
-from ..shared.estimates import estimate
+from ..shared.estimates import estimate, points
 from ..shared.grids import FeatureGrid, are_pairs, features_of, fill, make_grid, stacked, surface_places
 
 MODES = ("plain", "centred", "derivative")
@@ -97,7 +97,7 @@ class Curves:
         self.errors.append(error)
         self.ice.append(values[:, self.rows.ice])
 
-    def omission(self, m: int) -> Omission | None:
+    def omission(self, m: int) -> kinds.Omission | None:
         """Return why one measure has no curve here: the rows that are infinite somewhere on the grid; None if none."""
         infinite, n = int(self.infinite[m].sum()), self.infinite.shape[1]
         measure = self.rows.measures[m].name
@@ -105,7 +105,7 @@ class Curves:
             f"{measure} is infinite for {infinite} of {n} observations somewhere on the grid, usually because the "
             "model assigns probability 0 to an outcome; calibrate or smooth its probabilities"
         )
-        return Omission(measure, " x ".join(grid.feature for grid in self.grids), reason) if infinite else None
+        return kinds.Omission(measure, " x ".join(grid.feature for grid in self.grids), reason) if infinite else None
 
     def places(self) -> dict[str, Any]:
         """Return the columns that say where each point is."""
@@ -142,20 +142,26 @@ class Curves:
 N_BINS = 20
 
 
-def own_values(subject: Subject, curves: Sequence[Curves], base: FloatArray, engine: Engine) -> Diagnostic:
+def own_values(subject: Subject, curves: Sequence[Curves], base: FloatArray, engine: Engine) -> kinds.Diagnostic:
     """Return where each ICE row itself stands: ``x`` its own value, ``value`` its own measure."""
-    labels = _labels(subject, engine)
-    ice = max((curve.rows.ice for curve in curves), key=len, default=np.arange(0))
-    return _diagnostic(
-        "pdp.own",
-        "Observed values of the ICE observations",
-        _own_lines(subject, curves, base),
-        "item is the observation. Observations whose value is missing or not on the axis have no dot.",
-        {} if labels is None else {"row_class": {str(row): str(labels[row]) for row in ice}},
-    )
+    labels, items, tables = _labels(subject, engine), np.arange(subject.n).astype(str).astype(object), []
+    own = [(curve, curve.grids[0].own_x(subject)[curve.rows.ice]) for curve in curves]
+    for m, (curve, x) in product(range(len(base)), own):
+        ice, value = curve.rows.ice, base[m, curve.rows.ice]
+        if curve.mode == "centred" and curve.anchor is not None:
+            with np.errstate(invalid="ignore"):
+                value = value - curve.anchor[m, ice]
+        placed = np.isfinite(x) & (curve.omission(m) is None)
+        names = {"measure": curve.rows.measures[m].name, "feature": curve.grids[0].feature}
+        tables.append(names | {"item": items[ice[placed]], "x": x[placed], "value": value[placed]})
+    every = max((curve.rows.ice for curve in curves), key=len, default=np.arange(0))
+    meta = {} if labels is None else {"row_class": {str(row): str(labels[row]) for row in every}}
+    note = "item is the observation. Observations whose value is missing or not on the axis have no dot."
+    frame = stacked(tables, kinds.Diagnostic.columns)
+    return points("pdp.own", "Observed values of the ICE observations", frame, notes=(note,), meta=meta)
 
 
-def distributions(subject: Subject, grids: Sequence[FeatureGrid], engine: Engine) -> Diagnostic:
+def distributions(subject: Subject, grids: Sequence[FeatureGrid], engine: Engine) -> kinds.Diagnostic:
     """Return the histogram of every feature, by class where there are classes."""
     labels = _labels(subject, engine)
     parts = {"all": np.ones(subject.n, dtype=bool)}
@@ -168,10 +174,14 @@ def distributions(subject: Subject, grids: Sequence[FeatureGrid], engine: Engine
         if grid.numeric:
             bins = bin_edges(own[np.isfinite(own)])
             edges[grid.feature] = bins.tolist()
-        tables += _counts(grid.feature, own, bins, parts)
+        centres, names = (bins[1:] + bins[:-1]) / 2, {"measure": "", "feature": grid.feature}
+        for item, member in parts.items():
+            counts = np.histogram(own[member & np.isfinite(own)], bins)[0].astype(float)
+            tables.append(names | {"item": item, "x": centres, "value": counts})
     title = "Distribution of the features" + ("" if labels is None else " by class")
     note = "value is the number of observations in the bin around x, or at the level with position x."
-    return _diagnostic("pdp.distribution", title, tables, note, {"edges": edges})
+    frame = stacked(tables, kinds.Diagnostic.columns)
+    return points("pdp.distribution", title, frame, notes=(note,), meta={"edges": edges})
 
 
 def bin_edges(values: FloatArray) -> FloatArray:
@@ -192,46 +202,13 @@ def bin_edges(values: FloatArray) -> FloatArray:
     return np.linspace(low, high, N_BINS + 1)
 
 
-def _diagnostic(
-    id: str, title: str, tables: Sequence[Mapping[str, Any]], note: str, meta: Mapping[str, Any]
-) -> Diagnostic:
-    frame, estimates = stacked(tables, Diagnostic.columns), stacked([], ESTIMATE_COLUMNS)
-    return Diagnostic(id=id, explainer="pdp", title=title, frame=frame, estimates=estimates, notes=(note,), meta=meta)
-
-
-def _own_lines(subject: Subject, curves: Sequence[Curves], base: FloatArray) -> list[dict[str, Any]]:
-    """Return a table of each measure and curve."""
-    own = [(curve, curve.grids[0].own_x(subject)[curve.rows.ice]) for curve in curves]
-    items = np.arange(subject.n).astype(str).astype(object)
-    tables = []
-    for m, (curve, x) in product(range(len(base)), own):
-        ice, value = curve.rows.ice, base[m, curve.rows.ice]
-        if curve.mode == "centred" and curve.anchor is not None:
-            with np.errstate(invalid="ignore"):
-                value = value - curve.anchor[m, ice]
-        placed = np.isfinite(x) & (curve.omission(m) is None)
-        names = {"measure": curve.rows.measures[m].name, "feature": curve.grids[0].feature}
-        tables.append(names | {"item": items[ice[placed]], "x": x[placed], "value": value[placed]})
-    return tables
-
-
 def _labels(subject: Subject, engine: Engine) -> AnyArray | None:
     """Return each row's class label, or None unless y is a class."""
     return subject.y if "proba" in engine.baseline.supports else None
 
 
-def _counts(feature: str, own: FloatArray, bins: FloatArray, parts: Mapping[str, BoolArray]) -> list[dict[str, Any]]:
-    """Return the counts of one feature, for each class or for all rows."""
-    centres = (bins[1:] + bins[:-1]) / 2
-    tables = []
-    for item, member in parts.items():
-        counts = np.histogram(own[member & np.isfinite(own)], bins)[0].astype(float)
-        tables.append({"measure": "", "feature": feature, "item": item, "x": centres, "value": counts})
-    return tables
-
-
 @dataclass(frozen=True)
-class PartialDependence(BuiltInExplainer):
+class PartialDependence(CardedExplainer):
     """PDP and ICE of all measures from one prediction pass.
 
     ``ICE_i(x; j) = measure(q(.|x_-j^(i), x_j = x), y_i)`` and ``PDP(x; j) = mean_i ICE_i(x; j)``
@@ -286,7 +263,6 @@ class PartialDependence(BuiltInExplainer):
     name: ClassVar[str] = "pdp"
     section: ClassVar[str] = "soundness.profiles"
     priority: ClassVar[int] = 7
-    card: ClassVar[MethodCard] = card_of(name)
 
     def __post_init__(self) -> None:
         """Refuse options that cannot be used; ``"centered"`` is ``"centred"``."""
@@ -300,7 +276,7 @@ class PartialDependence(BuiltInExplainer):
         points = features * self.grid_resolution + len(self.pairs) * self.grid_resolution**2
         return subject.n * points
 
-    def explain(self, subject: Subject, engine: Engine, prior: Prior) -> Sequence[Result]:
+    def explain(self, subject: Subject, engine: Engine, prior: Prior) -> Sequence[kinds.Result]:
         """Return ``pdp``, ``pdp.own`` and ``pdp.distribution``; ``pdp.surface`` and ``.interaction`` of pairs."""
         measures, omitted = row_measures(self.name, engine, self.measures)
         features, names = features_of(self.name, subject, self.features, self.pairs, self.custom_values)
@@ -318,7 +294,7 @@ class PartialDependence(BuiltInExplainer):
         double = [Curves((grids[a], grids[b]), rows, joint) for a, b in self.pairs if {a, b} <= set(grids)]
         fill([(variant, c.add) for c in (*single, *double) for variant in c.variants()], engine, measures)
         notes = (*rows.sampling.notes(), *(note for grid in grids.values() for note in grid.notes))
-        results: list[Result] = [self._profile(single, engine, (rule, *notes), (*omitted, *unknown, *flat))]
+        results: list[kinds.Result] = [self._profile(single, engine, (rule, *notes), (*omitted, *unknown, *flat))]
         if self.pairs:
             surface = self._profile(double, engine, notes, (*omitted, *unknown), joint=True)
             results += [surface, self._interaction(double, surface)]
@@ -326,54 +302,55 @@ class PartialDependence(BuiltInExplainer):
             results.append(own_values(subject, single, base, engine))
         return [*results, distributions(subject, profiled, engine)]
 
-    def _grids(self, subject: Subject, names: Sequence[str]) -> tuple[dict[str, FeatureGrid], list[Omission]]:
+    def _grids(self, subject: Subject, names: Sequence[str]) -> tuple[dict[str, FeatureGrid], list[kinds.Omission]]:
         """Return the grid of every feature, and those that have no value to put on one."""
         grids, empty = {}, []
         for name in names:
             custom = _points(subject, name, self.custom_values[name]) if name in self.custom_values else None
             grid = make_grid(subject, name, self.grid_resolution, self.percentiles, self.max_levels, custom)
             if grid is None:
-                reason = "all of its values are missing, so it has no grid"
-                empty.append(Omission("", name, reason))
+                empty.append(kinds.Omission("", name, "all of its values are missing, so it has no grid"))
             else:
                 grids[name] = grid
         return grids, empty
 
-    def _sloped(self, grids: list[FeatureGrid]) -> tuple[list[FeatureGrid], list[Omission]]:
+    def _sloped(self, grids: list[FeatureGrid]) -> tuple[list[FeatureGrid], list[kinds.Omission]]:
         """Return the grids that have a curve, and the features that have no slope where slopes are asked for."""
         if self.mode != "derivative":
             return grids, []
         sloped = [grid for grid in grids if grid.numeric and len(grid.steps) > 1]
         reason = "a slope needs a numeric feature with two values or more"
-        return sloped, [Omission("", grid.feature, reason) for grid in grids if grid not in sloped]
+        return sloped, [kinds.Omission("", grid.feature, reason) for grid in grids if grid not in sloped]
 
     def _profile(
         self,
         curves: Sequence[Curves],
         engine: Engine,
         notes: tuple[str, ...],
-        omissions: tuple[Omission, ...],
+        omissions: tuple[kinds.Omission, ...],
         *,
         joint: bool = False,
-    ) -> Profile:
+    ) -> kinds.Profile:
         """Return the finite curves as one result, and the others as omissions."""
         every = [(m, c) for m in range(len(curves[0].rows.measures) if curves else 0) for c in curves]
         gaps = [c.omission(m) for m, c in every]
         finite = [curve for curve, gap in zip(every, gaps, strict=True) if gap is None]
         places = ("feature_2", "x", "level", "x_2", "level_2") if joint else ("x", "level")
         points = {name: [scalar(value) for value in values] for name, values in self.custom_values.items()}
-        return Profile(
+        return kinds.Profile(
             id="pdp.surface" if joint else "pdp",
             explainer=self.name,
             title="Joint partial dependence" if joint else "Partial dependence and ICE",
-            frame=stacked([c.lines(m) for m, c in finite], Profile.columns),
-            estimates=stacked([c.estimates(m, engine.confidence) for m, c in finite], (*ESTIMATE_COLUMNS, *places)),
+            frame=stacked([c.lines(m) for m, c in finite], kinds.Profile.columns),
+            estimates=stacked(
+                [c.estimates(m, engine.confidence) for m, c in finite], (*kinds.ESTIMATE_COLUMNS, *places)
+            ),
             options=asdict(self) | {"custom_values": points},
             notes=(*notes, "Intervals are pointwise and cover new test samples for the fixed model."),
             omissions=(*omissions, *filter(None, gaps)),
         )
 
-    def _interaction(self, curves: Sequence[Curves], surface: Profile) -> Interaction:
+    def _interaction(self, curves: Sequence[Curves], surface: kinds.Profile) -> kinds.Interaction:
         """Return how much the spread along one feature differs between the points of the other, by pair."""
         lines = []
         for c in curves:
@@ -381,15 +358,14 @@ class PartialDependence(BuiltInExplainer):
             if min(values.shape[:2]) > 1:
                 strength = np.mean([values.std(axis=k, ddof=1).std(axis=0, ddof=1) for k in (0, 1)], axis=0)
                 strength = np.where(strength < ROUNDING * np.abs(values).max(axis=(0, 1)), 0.0, strength)
-                lines += [{**c.names(m), "estimate": s} for m, s in enumerate(strength) if c.omission(m) is None]
-        bare = dict.fromkeys(("std_error", "lower", "upper", "confidence"), np.nan) | {"covers": "none"}
-        keys = [col.MEASURE, col.FEATURE, col.FEATURE_2, col.ESTIMATE]
-        estimates = pd.DataFrame(lines, columns=keys).assign(**bare)[[*ESTIMATE_COLUMNS, col.FEATURE_2]]
-        return Interaction(
+                lines += [{**c.names(m), "value": s} for m, s in enumerate(strength) if c.omission(m) is None]
+        keys = [col.MEASURE, col.FEATURE, col.FEATURE_2, col.VALUE]
+        estimates = kinds.bare_estimates(pd.DataFrame(lines, columns=keys), col.FEATURE_2)
+        return kinds.Interaction(
             id=ids.PDP_INTERACTION,
             explainer=self.name,
             title="Interaction strength: partial dependence",
-            frame=estimates.assign(repeat=0, value=estimates["estimate"])[list(Interaction.columns)],
+            frame=estimates.assign(repeat=0, value=estimates["estimate"])[list(kinds.Interaction.columns)],
             estimates=estimates,
             options=surface.options,
             notes=(
@@ -429,7 +405,5 @@ def _ice_rows(engine: Engine, most: int) -> tuple[IntArray, str]:
     order = np.argsort(key, kind="stable")
     rows = np.sort(order[np.linspace(0, n - 1, most).round().astype(int)])
     words = {"mean": "the prediction", "entropy": "the entropy", "": "the position"}[by]
-    return (
-        rows,
-        f"ICE curves of {most} of {n} observations, at equally spaced ranks of {words}. Averages use all observations.",
-    )
+    rule = f"ICE curves of {most} of {n} observations, at equally spaced ranks of {words}"
+    return rows, f"{rule}. Averages use all observations."

@@ -129,19 +129,13 @@ class ClaimsCheck(TableCheck):
 
     def check(self, run: Run) -> Outcome:
         """Judge the run's claims."""
-        return outcome(self, run, self._over, _under)
+        return outcome(self, run, self._over, _underclaimed)
 
     def _over(self, rule: Rule, run: Run) -> RuleOutcome:
         view = _view(run)
         whole = by_feature(view.part(DIFFERENCE)).get(ALL_FEATURES)
-        share = {"share": nan if whole is None else whole.share}
-        return _part(
-            rule,
-            view,
-            run,
-            lambda t: t.observed | share,
-            lambda *raised: self._claimed(view, whole, raised, run),
-        )
+        share = nan if whole is None else whole.share
+        return _part(rule, view, run, lambda *raised: self._claimed(view, whole, raised, run), share=share)
 
     def _claimed(self, view: Claims, whole: ClaimLine | None, raised: Sequence[Tested], run: Run) -> Said:
         """Return the finding: with the features that make predictions worse, else with those that deliver least."""
@@ -155,11 +149,10 @@ class ClaimsCheck(TableCheck):
             sentences.insert(0 if len(alone) < len(raised) else 1, f"{_together(view, whole)}.")
         if harmful:
             sentences.insert(0, _worse(harmful))
+        remedy = _REMEDY_OF_COUNTS if SubjectFacts.of(run).family == "Poisson" else _REMEDY
         return {
             "statement": " ".join(sentences),
-            "remedy": _REMEDY_OF_CAUSE
-            if harmful
-            else (_REMEDY_OF_COUNTS if SubjectFacts.of(run).family == "Poisson" else _REMEDY),
+            "remedy": _REMEDY_OF_CAUSE if harmful else remedy,
             "features": tuple(features),
             "explains": () if wrong_level(run) else self._symptoms(features, whole, cause=bool(harmful)),
             **_about(view, max(raised, key=lambda t: t.beyond).line),
@@ -191,46 +184,28 @@ def _upper_80(line: ClaimLine, dof: float) -> float:
 
 
 def _view(run: Run) -> Claims:
-    """Return the claims; without any the rules are not judged, with the reason."""
-    view = Claims.find(run)
+    """Return the claims with a difference; a rule that has none is not judged."""
+    view, pfi = Claims.find(run), Pfi.find(run)
     if view is None:
-        raise NotJudgedError(_unclaimed(run))
-    if not view.part(DIFFERENCE):
-        raise NotJudgedError(_unjudged(view))
+        unknown = absent(run, ids.PFI_CLAIMS) if pfi is None else lacking(pfi, NLL.name)
+        gaps = () if pfi is None else pfi.omissions
+        raise NotJudgedError(next((clean(gap.reason) for gap in gaps if gap.measure == CLAIMED), unknown))
+    none = "realised importance needs outcomes, which were not given"
+    if not view.lines:
+        reasons = dict.fromkeys(clean(gap.reason) for gap in view.omissions)
+        none = f"model-implied importance could not be computed{': ' if reasons else ''}{listed(reasons)}"
+    require(view.part(DIFFERENCE), none)
     return view
 
 
-def _part(
-    rule: Rule, view: Claims, run: Run, numbers: Callable[[Tested], dict[str, float]], said: Callable[..., Said]
-) -> RuleOutcome:
-    """Judge the differences on a rule's side of 0; those with an unreliable interval are inconclusive."""
+def _part(rule: Rule, view: Claims, run: Run, said: Callable[..., Said], **numbers: float) -> RuleOutcome:
+    """Judge the differences of the rule's sign: those of unreliable intervals stay open."""
     table = differences(view, run)
     reasons = {t.line.feature: t.line.unreliable or "no interval" * isnan(t.p_adjusted) for t in table}
     doubted = by_reason({feature: reason for feature, reason in reasons.items() if reason})
     sure = [t for t in table if not reasons[t.line.feature] and (t.line.estimate > 0) == (rule.code == OVER)]
-    passed = PASSED[rule.code]
-    return family(rule, sure, numbers, said, by=together, undecided=lambda _: doubted, passed=passed)
-
-
-def _unclaimed(run: Run) -> str:
-    """Say why there are no claims: permutation importance did not run, or there is no proper score to claim in."""
-    pfi = Pfi.find(run)
-    if pfi is None:
-        return absent(run, ids.PFI_CLAIMS)
-    reasons = (clean(gap.reason) for gap in pfi.omissions if gap.measure == CLAIMED)
-    return next(reasons, lacking(pfi, NLL.name))
-
-
-def _unjudged(view: Claims) -> str:
-    """Say why nothing can be compared."""
-    if view.lines:
-        return "realised importance needs outcomes, which were not given"
-    reasons = dict.fromkeys(clean(gap.reason) for gap in view.omissions)
-    return (
-        f"model-implied importance could not be computed: {listed(reasons)}"
-        if reasons
-        else "model-implied importance could not be computed"
-    )
+    ends: Said = {"by": together, "undecided": lambda _: doubted, "passed": PASSED[rule.code]}
+    return family(rule, sure, lambda t: t.observed | numbers, said, **ends)
 
 
 def _harmful(view: Claims, level: float, dof: float) -> list[ClaimLine]:
@@ -287,21 +262,21 @@ def _called(features: Sequence[str]) -> str:
     return listed("all features together" if feature == ALL_FEATURES else short(feature) for feature in features)
 
 
-def _under(rule: Rule, run: Run) -> RuleOutcome:
+def _underclaimed(rule: Rule, run: Run) -> RuleOutcome:
     view = _view(run)
-    return _part(rule, view, run, lambda t: t.observed, lambda *raised: _underclaimed(view, raised))
 
+    def said(*raised: Tested) -> Said:
+        lines = sorted((t.line for t in raised), key=lambda line: line.estimate)
+        names = [line.feature for line in lines]
+        return {
+            "statement": f"Permuting {_called(names)} increases the loss by more than the model implies. "
+            f"{_claims(view, names[0])}.",
+            "remedy": "Try a weaker penalty or a richer model. Compare the loss on held-out observations.",
+            "features": tuple(name for name in names if name != ALL_FEATURES),
+            **_about(view, lines[0]),
+        }
 
-def _underclaimed(view: Claims, raised: Sequence[Tested]) -> Said:
-    lines = sorted((t.line for t in raised), key=lambda line: line.estimate)
-    names = [line.feature for line in lines]
-    return {
-        "statement": f"Permuting {_called(names)} increases the loss by more than the model implies. "
-        f"{_claims(view, names[0])}.",
-        "remedy": "Try a weaker penalty or a richer model. Compare the loss on held-out observations.",
-        "features": tuple(name for name in names if name != ALL_FEATURES),
-        **_about(view, lines[0]),
-    }
+    return _part(rule, view, run, said)
 
 
 def _about(view: Claims, worst: ClaimLine) -> Said:
@@ -362,21 +337,15 @@ def _leaks(rule: Rule, run: Run) -> RuleOutcome:
         lambda x: {scale: x.lower, "events": events(counts)},
         lambda x: _leak(rule, x, run),
         undecided=lambda rest: [x.name for x in rest if not x.upper < rule.thresholds[scale] * x.most],
-        passed=(
-            f"No single feature determines the outcome: {short(first.name)} explains most, {_percent(first.share)} (at "
-            f"most {_percent(first.upper)}) of {_whole(counts)}."
-        ),
+        passed=f"No single feature determines the outcome: {short(first.name)} explains most, "
+        f"{_percent(first.share)} (at most {_percent(first.upper)}) of {_whole(counts)}.",
     )
-
-
-def _scale(counts: Sequence[int]) -> str:
-    return OF_ENTROPY if counts else OF_VARIANCE
 
 
 def _alone(view: Cid, run: Run) -> list[SingleFeatureInfo]:
     """Return the information of each feature about the outcome."""
     counts = class_counts(run)
-    lines = [line for line in view.lines if line.item == _scale(counts)]
+    lines = [line for line in view.lines if line.item == (OF_ENTROPY if counts else OF_VARIANCE)]
     nats = {line.feature: line.estimate for line in view.lines if line.item == MUTUAL}
     facts = {feature.name: feature for feature in SubjectFacts.of(run).features}
     rows = []
@@ -391,12 +360,9 @@ def _alone(view: Cid, run: Run) -> list[SingleFeatureInfo]:
 
 def _cut(facts: FeatureFacts | None, view: Cid) -> bool:
     """Say whether the values of a feature were cut into cells."""
-    return (
-        view.estimator == DISCRETE
-        and facts is not None
-        and facts.kind != "categorical"
-        and (facts.distinct or 0) > view.bins
-    )
+    if facts is None or facts.kind == "categorical" or view.estimator != DISCRETE:
+        return False
+    return (facts.distinct or 0) > view.bins
 
 
 def most_by_cells(counts: Sequence[int], cells: int) -> float:
@@ -457,13 +423,9 @@ def _cost(feature: SingleFeatureInfo, run: Run) -> str:
     line = None if view is None else by_feature(of_measure(view.lines, NLL.name)).get(feature.name)
     if line is None:
         return ""
-    cost = f" Permuting it increases the log loss by {line_words(line, 'nats')}"
-    if line.upper < USED * feature.nats:
-        return (
-            f"{cost}: the model makes little use of it, so the leak is in the test sample and not in the training "
-            "sample."
-        )
-    return f"{cost}."
+    little = ": the model makes little use of it, so the leak is in the test sample and not in the training sample"
+    leak = little if line.upper < USED * feature.nats else ""
+    return f" Permuting it increases the log loss by {line_words(line, 'nats')}{leak}."
 
 
 OUTDONE = Rule(
@@ -494,15 +456,11 @@ def _outdone(rule: Rule, run: Run) -> RuleOutcome:
     lines = largest_first(line for line in information.lines if line.item == MUTUAL)
     require(lines, "the mutual information of features and outcome was not computed")
     more = np.array([line.estimate - skill.estimate for line in lines])
-    errors = [sqrt(line.std_error**2 + skill.std_error**2) for line in lines]
+    errors, observed = [sqrt(line.std_error**2 + skill.std_error**2) for line in lines], {"events": events(counts)}
     return family(
         rule,
         lines,
-        lambda x: {
-            "more": x.estimate - skill.estimate,
-            "share": skill.estimate / x.estimate,
-            "events": events(counts),
-        },
+        lambda x: observed | {"more": x.estimate - skill.estimate, "share": skill.estimate / x.estimate},
         lambda first, *_: _outdoes(rule, first, skill),
         p_values=np.where(more > 0, two_sided(more, errors, freedom(run)), 1.0),
         by=together,

@@ -32,12 +32,10 @@ from ...core.support.numbers import OUTCOME_UNIT
 from ...distributions import Categorical, Quantiles
 from ...evidence import ids
 from ...evidence.importance import ALL_FEATURES, CLAIMED, DELIVERED, DIFFERENCE
-from ..shared.changes import ChangedMeasures, pair_terms
 from ..shared.choice import blocks
 from ..shared.estimates import estimate
-from ..shared.rows import ShuffledRows
-from ..shared.terms import exactly_zero, usual_margin
-from .shuffling import FeatureShuffles
+from ..shared.terms import ChangedMeasures, ShuffledRows, exactly_zero, pair_terms, usual_margin
+from .estimator import Shuffler
 
 CONTRAST = np.array([[1.0, -1.0]])  # of what is claimed and what is delivered
 DRAWS = 999
@@ -96,10 +94,8 @@ def why_no_score(q: Distribution) -> str:
             "falls short of the model-implied one even for a correct model"
         )
     if isinstance(q, Quantiles):
-        return (
-            f"quantiles at {len(q.levels)} levels are too few to compare model-implied with realised importance; "
-            f"at least {LEAST_LEVELS} are needed"
-        )
+        few = f"quantiles at {len(q.levels)} levels are too few to compare model-implied with realised importance"
+        return f"{few}; at least {LEAST_LEVELS} are needed"
     return q.why_not(next(need for need in ("kl", "log_prob") if need not in q.supports))
 
 
@@ -321,14 +317,9 @@ class Claiming:
         return cls(score, engine, rows, compared, (*own, *further, *means, *drawn), base, len(own) + len(lacking))
 
     @cached_property
-    def at(self) -> slice:
-        """Positions of the compared measures: of two at most a slice, which copies nothing."""
-        if not self.compared:
-            return slice(0)
-        first, last = (self.measures.index(self.compared[k]) for k in (0, -1))
-        step = last - first or 1
-        end = last + step
-        return slice(first, None if end < 0 else end, step)
+    def at(self) -> list[int]:
+        """Positions of the compared measures."""
+        return [self.measures.index(measure) for measure in self.compared]
 
     @cached_property
     def coefficients(self) -> FloatArray:
@@ -340,32 +331,26 @@ class Claiming:
         """Add a set of features: the first `n_full` measures of its changed rows, and means, first of coefficients."""
         self._add(name, changes.of(self.at), means[: len(self.coefficients)])
 
-    def add_all(self, held: FeatureShuffles) -> None:
+    def add_all(self, shuffler: Shuffler) -> None:
         """Add all features together: a row with all values of another has its distribution, so nothing is predicted."""
         q, y, further = self.engine.baseline, self.engine.y, self.coefficients
+        held = shuffler.of_all(np.concatenate([self.base[self.at], further]), len(self.compared))
         for r in held.left(len(held.donors)):
             self.engine.check()
             sources = held.sources(r)
             held.take(np.concatenate([rows_of(q.take(sources), self.compared, y, q), further[:, sources]]))
         self._add(ALL_FEATURES, held.changes, held.means)
 
-    @property
-    def own_base(self) -> FloatArray:
-        """The compared measures unchanged, then the coefficients."""
-        return np.concatenate([self.base[self.at], self.coefficients])
-
     def _add(self, name: str, changes: ChangedMeasures, means: FloatArray) -> None:
         if self.score is None:
             return
         base = self.base[self.at]
-        infinite = int((changes.hit | ~np.isfinite(base)).any(axis=0).sum())
-        if infinite:
+        if infinite := int((changes.hit | ~np.isfinite(base)).any(axis=0).sum()):
             what = "divergence or the loss" if len(base) > 1 else "divergence"
             reason = f"the {what} is infinite for {infinite} of {self.rows.n} observations, and none was dropped"
             self.omissions.append(Omission(self.score.loss.name, name, reason))
             return
-        fitted = changes if changes.effects is not None else changes.fitted(self.rows)
-        self.claims[name] = claim_terms(fitted, base, self.rows, means - self.coefficients)
+        self.claims[name] = claim_terms(changes, base, self.rows, means - self.coefficients)
 
     def result(self, score: ProperScore, options: Mapping[str, Any]) -> Diagnostic:
         """Return the result, with exact p-values where the score allows them and rows count alike."""
@@ -373,17 +358,12 @@ class Claiming:
         p_values = np.full(len(claims), np.nan)
         if claims and self.rows.exchangeable and y is not None:
             p_values = exact_p_values(claims, score, q, y, self.engine.rng("claims", 0))
-        lines = [
-            line
-            for name, p in zip(self.claims, p_values.tolist(), strict=True)
-            for line in self._lines(score.loss.name, name, p)
-        ]
-        records = [
-            (score.loss.name, name, part, float(repeat), value)
-            for name, claim in self.claims.items()
-            for part, values in zip(PARTS, claim.repeats.tolist(), strict=False)
-            for repeat, value in enumerate(values)
-        ]
+        lines: list[dict[str, Any]] = []
+        records: list[tuple[str, str, str, float, float]] = []
+        for (name, claim), p in zip(self.claims.items(), p_values.tolist(), strict=True):
+            lines += self._lines(score.loss.name, name, p)
+            for part, values in zip(PARTS, claim.repeats.tolist(), strict=False):
+                records += [(score.loss.name, name, part, float(repeat), value) for repeat, value in enumerate(values)]
         # without outcomes the mean loss is not known, so there is a margin in nats only
         loss = np.nan if y is None else float(self.base[self.at][1].mean())
         margin = usual_margin(score.loss, loss)
@@ -408,26 +388,15 @@ class Claiming:
         for k, (part, value, se) in enumerate(zip(PARTS, claim.estimate, claim.se, strict=False)):
             interval = value - reach * se, value + reach * se
             if part == CLAIMED and value > 0:
-                interval = _of_claim(value, t_quantile(0.5 + confidence / 2, claim.freedom) * se)
+                # symmetric in its logarithm: a claim is a mean of divergences, above 0 and skewed
+                factor = float(np.exp(t_quantile(0.5 + confidence / 2, claim.freedom) * se / value))
+                interval = value / factor, value * factor
             line = estimate(value, se, interval, confidence, measure, name)
             lines.append(line | {"item": part, "unreliable": claim.unreliable[k]})
         if len(lines) == len(PARTS):
-            ends = {"share_lower": claim.share - reach * claim.share_se}
-            ends["share_upper"] = claim.share + reach * claim.share_se
-            lines[-1] |= {"p_value": p_value, "share": claim.share, **ends}
+            lower, upper = (claim.share + sign * reach * claim.share_se for sign in (-1, 1))
+            lines[-1] |= {"p_value": p_value, "share": claim.share, "share_lower": lower, "share_upper": upper}
         return lines
-
-
-def _of_claim(value: float, reach: float) -> tuple[float, float]:
-    """Return the interval of a claim, symmetric in its logarithm: it is a mean of divergences, above 0 and skewed.
-
-    Examples
-    --------
-    >>> [round(end, 6) for end in _of_claim(0.2, 0.2 * np.log(2))]
-    [0.1, 0.4]
-    """
-    factor = float(np.exp(reach / value))
-    return value / factor, value * factor
 
 
 _COLUMNS = (*ESTIMATE_COLUMNS, "item", "p_value", "share", "share_lower", "share_upper", "unreliable")

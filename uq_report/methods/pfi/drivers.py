@@ -35,23 +35,11 @@ from ...core.statistics.sample_size import EQUIVALENCE
 from ...core.support.arrays import FloatArray
 from ...core.traits.stochastic import Members
 from ...evidence import ids
-from ...evidence.importance import (
-    ABOUT_0,
-    CONSTANT,
-    DIFFERENCE,
-    DIFFERS,
-    OPEN,
-    POSITIVE,
-    SHIFTED,
-    UNDETERMINED,
-    UNIT,
-    WIDER,
-)  # fmt: skip
+from ...evidence import importance as readings
+from ...evidence.importance import ABOUT_0, DIFFERENCE, POSITIVE, UNDETERMINED, UNIT
 from ..shared.association import associations, coded
-from ..shared.changes import ChangedMeasures, pair_terms
 from ..shared.estimates import diagnostic, estimate
-from ..shared.rows import ShuffledRows
-from ..shared.terms import ROUNDING
+from ..shared.terms import ROUNDING, ChangedMeasures, ShuffledRows, pair_terms
 
 ASSOCIATED = 0.6  # features of which every two are associated so strongly are permuted together
 NEGLIGIBLE = 0.1  # share of the average difference between two observations
@@ -212,7 +200,8 @@ class Drivers:
             part = changes.of(slice(m, m + 2))
             if part.infinite.any() or not np.isfinite(b).all():
                 continue
-            size, square = _single(pair_terms(part, np.zeros((2, self.rows.n)), self.rows))
+            pairs = pair_terms(part, np.zeros((2, self.rows.n)), self.rows)
+            size, square = (PairTerms(*(each[k : k + 1] for each in pairs)) for k in (0, 1))
             tolerance = ROUNDING * float(np.abs(b).max())
             zero = not moved and float(np.abs(size.repeats).max()) <= tolerance
             whole = changes.of(slice(at[rule.of.name], at[rule.of.name] + 1))
@@ -237,18 +226,12 @@ def _floors(engine: Engine, rows: ShuffledRows) -> dict[str, float]:
         return {}
     unchanged = Variant((0,), donors=np.arange(rows.n))
     (again,) = (group.values[:, 0] for group in engine.evaluate([unchanged], rows.measures))
-    changes = [CHANGES.get(measure.name) for measure in rows.measures]
-    omega = rows.weights / rows.weights.sum()
-    return {
-        change.name: float(change.rows.between(values, change.rows.uncertainty(b)) @ omega)
-        for change, values, b in zip(changes, again, rows.b, strict=True)
-        if change is not None and isinstance(change.rows, Change)
-    }
-
-
-def _single(pairs: PairTerms) -> Iterator[PairTerms]:
-    """Yield the terms of each measure."""
-    return (PairTerms(*(part[k : k + 1] for part in pairs)) for k in range(len(pairs.estimate)))
+    omega, floors = rows.weights / rows.weights.sum(), {}
+    for measure, values, b in zip(rows.measures, again, rows.b, strict=True):
+        rule = CHANGES[measure.name].rows if measure.name in CHANGES else None
+        if isinstance(rule, Change):
+            floors[CHANGES[measure.name].name] = float(rule.between(values, rule.uncertainty(b)) @ omega)
+    return floors
 
 
 @dataclass(frozen=True)
@@ -300,9 +283,9 @@ class Judge:
         value, none = self.spread.difference, np.zeros(1)
         se = self.error(2 * self.spread.d, none, none)
         ends = self.around(value, se, self.level)
-        state = DIFFERS if ends[0] > self.tolerance else OPEN
+        state = readings.DIFFERS if ends[0] > self.tolerance else readings.OPEN
         if self.around(value, se, 1 - 2 * EQUIVALENCE)[1] < self.tolerance or value == 0:
-            state = CONSTANT
+            state = readings.CONSTANT
         return estimate(value, se, ends, self.level, self.change.name) | {
             "item": DIFFERENCE,
             "verdict": state,
@@ -323,7 +306,7 @@ class Judge:
         unreliable = self.drivers.rows.unreliable(g, se, outcomes=False).reason
         shift = self._shift(own)
         shifted = max(shift[1], -shift[2]) > 0 and abs(shift[0]) >= SHIFT * size
-        flag = SHIFTED if shifted else WIDER if around[0] > 1 else ""
+        flag = readings.SHIFTED if shifted else readings.WIDER if around[0] > 1 else ""
         verdict = UNDETERMINED if unreliable else self._verdict(share, part)
         return estimate(size, se, self.around(size, se, self.level), self.level, self.change.name, name) | {
             "verdict": ABOUT_0 if own.zero else verdict,
@@ -425,10 +408,13 @@ _NOTES = (
 
 def _sizes(judges: Sequence[Judge], features: Sequence[str], options: Mapping[str, Any]) -> Importance:
     """Return the result of single features and of owner's groups; a part of the uncertainty is not ranked."""
-    lines, frames, rows = [], [], np.full((len(judges), len(features), judges[0].drivers.rows.n), np.nan)
+    lines, frames, gaps = [], [], []
+    rows = np.full((len(judges), len(features), judges[0].drivers.rows.n), np.nan)
+    infinite = "the uncertainty is infinite for some observation with or without its own values"
     for k, judge in enumerate(judges):
         for j, name in enumerate(features):
             if name not in judge.terms:
+                gaps.append(Omission(judge.change.name, name, infinite))
                 continue
             own = judge.terms[name]
             lines.append(judge.line(name) | {"ranked": judge.change.name != CHANGES[EPISTEMIC.name].name})
@@ -436,14 +422,7 @@ def _sizes(judges: Sequence[Judge], features: Sequence[str], options: Mapping[st
             values = np.where(own.zero, 0.0, judge.spread.scale * own.size.repeats[0])
             keys = {"measure": judge.change.name, "feature": name, "repeat": range(len(values))}
             frames.append(pd.DataFrame(keys | {"value": values}))
-    gaps = [
-        Omission(
-            judge.change.name, name, "the uncertainty is infinite for some observation with or without its own values"
-        )
-        for judge in judges
-        for name in features
-        if name not in judge.terms
-    ]
+
     return Importance(
         id=ids.PFI_UNCERTAINTY,
         explainer=ids.PFI,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import chain
 from typing import ClassVar
@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from ...core.engine.fast_path_evaluator import Engine
-from ...core.explainer import BuiltInExplainer, MethodCard, Prior
+from ...core.explainer import Prior
 from ...core.model.measures import DECOMPOSITION, ENTROPY, PARTS, SET_SIZE, VARIANCE, Measure
 from ...core.model.results import Importance, Omission, Result
 from ...core.model.subject import Subject
@@ -18,15 +18,13 @@ from ...core.support import options as opt
 from ...core.support.arrays import FloatArray
 from ...core.support.errors import InputError, nearest
 from ...evidence.importance import CLAIMED
-from ..shared.cards import card_of
+from ..shared.cards import CardedExplainer
 from ..shared.choice import at_most, refuse_none
 from ..shared.members import DrawnMembers
-from ..shared.rows import ShuffledRows
-from ..shared.terms import ImportanceTerms, usual_margin, with_wholes
+from ..shared.terms import ShuffledRows, usual_margin, with_wholes
 from .claims import Claiming, score_of, why_no_score
 from .drivers import Drivers, associated, counted, followed
-from .estimator import Estimator
-from .shuffling import Shuffler, distinct_values, stops
+from .estimator import Estimator, Shuffler, distinct_values, stops
 from .tables import ShuffleTables, delta_result, importance_result, read_pair, training_result, untrained_result
 
 MIN_ROWS = 3
@@ -35,7 +33,7 @@ JOINT_SHUFFLES = 10  # of associated features together: more would narrow an int
 
 
 @dataclass(frozen=True)
-class PermutationImportance(BuiltInExplainer):
+class PermutationImportance(CardedExplainer):
     """How much a measure rises when one feature, or a group of them, is shuffled among the rows.
 
     ``PFI_k = mean_i [measure(q(. | x̃_S, x_-S), y) - measure(q(. | x), y)]`` for shuffle k, and their mean.
@@ -111,7 +109,6 @@ class PermutationImportance(BuiltInExplainer):
     name: ClassVar[str] = "pfi"
     section: ClassVar[str] = "prediction.importance"
     priority: ClassVar[int] = 3
-    card: ClassVar[MethodCard] = card_of(name)
 
     def __post_init__(self) -> None:
         """Refuse options that cannot be used."""
@@ -176,7 +173,7 @@ class PermutationImportance(BuiltInExplainer):
         main = importance_result(tables)
         results: list[Result | None] = [main, delta_result(tables)]
         if score is not None:
-            claims.add_all(self._shuffling(claims).of_all(claims.own_base, len(claims.compared)))
+            claims.add_all(self._shuffling(claims))
             results.append(claims.result(score, tables.options))
         training = subject.training() if self.train and not self.within_clusters else None
         results += [] if drivers is None else self._drivers(drivers, tables, engine)
@@ -233,19 +230,13 @@ class PermutationImportance(BuiltInExplainer):
         estimator = Estimator(claims.rows, margins, claims.engine.confidence, self.max_shuffle_variance)
         members = 0 if drawn is None else drawn.n_members
         tables = ShuffleTables(estimator, features, (), asdict(self), omitted, kept, members)
-        terms = self._terms(claims, tables, drivers, drawn)
-        return replace(tables, terms=[tables.kept_terms(f, term) for f, term in enumerate(terms)])
-
-    def _terms(
-        self, claims: Claiming, tables: ShuffleTables, drivers: Drivers | None, drawn: DrawnMembers | None
-    ) -> Iterator[ImportanceTerms]:
-        """Yield the terms of each feature; claims and drivers, whose measures ride on the pass, get its changes."""
-        left = 0 if drawn is None else len(drawn.measures)
-        for held, changes, terms in tables.estimator.terms(self._shuffling(claims), tables.features):
+        left, terms = 0 if drawn is None else len(drawn.measures), []
+        for f, (held, changes, own) in enumerate(estimator.terms(self._shuffling(claims), features)):
             claims.add(held.feature, changes, held.means)
             if drivers is not None:
                 drivers.add(held.feature, changes, held.means[: len(held.means) - left], claims.measures)
-            yield terms if drawn is None else drawn.widened(terms, held.means)
+            terms.append(tables.kept_terms(f, own if drawn is None else drawn.widened(own, held.means)))
+        return replace(tables, terms=terms)
 
     def _shuffling(self, claims: Claiming) -> Shuffler:
         evaluated = claims.engine, claims.measures, claims.base, claims.n_full

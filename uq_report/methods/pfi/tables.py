@@ -19,29 +19,12 @@ from ...core.support.numbers import share_words
 from ...core.support.text import short
 from ...document.text import joined
 from ...evidence import ids
-from ...evidence.importance import (
-    ABOUT_0,
-    ALIKE,
-    BETTER,
-    BOLD,
-    CAREFUL,
-    CONFIDENT,
-    HARMLESS,
-    HIDDEN,
-    INCONCLUSIVE,
-    LESS,
-    MORE,
-    NEGATIVE,
-    OPEN_RISE,
-    POSITIVE,
-    UNDETERMINED,
-)
-from ..shared.estimates import TEST_ROWS, diagnostic, estimate
+from ...evidence import importance as readings
+from ...evidence.importance import ABOUT_0, INCONCLUSIVE, NEGATIVE, POSITIVE, UNDETERMINED
+from ..shared.estimates import TEST_ROWS, diagnostic, estimate, points
 from ..shared.members import SHARE, covers, unbiased
-from ..shared.rows import ShuffledRows
-from ..shared.terms import ImportanceTerms, infinite_values
-from .estimator import Estimator
-from .shuffling import FIRST
+from ..shared.terms import ImportanceTerms, ShuffledRows, infinite_values
+from .estimator import FIRST, Estimator
 
 OWN_COLUMNS = (
     *("verdict", "margin", "p_value", "spread_low", "spread_high", "shuffling_error"),
@@ -155,6 +138,7 @@ def _importance(tables: ShuffleTables, estimates: pd.DataFrame, **parts: Any) ->
     for f, term in enumerate(tables.terms):
         values[:, f, : term.repeats.shape[1]] = term.repeats
     repeats = pd.MultiIndex.from_product((tables.names, tables.features, range(most)), names=names)
+    freedom = min(tables.rows.units - 1, *(float(term.freedom.min()) for term in tables.terms))
     shuffles = str(most) if most == tables.n_shuffles else f"{tables.n_shuffles} to {most}"
     spread = "5% and 95% quantiles" if tables.n_shuffles >= QUANTILES_FROM else "smallest and largest"
     return Importance(
@@ -163,15 +147,9 @@ def _importance(tables: ShuffleTables, estimates: pd.DataFrame, **parts: Any) ->
         estimates=estimates,
         options=tables.options,
         omissions=(*tables.omitted, *infinite_values(tables.rows, tables.features, tables.terms)),
-        meta={"spread": f"{spread} of {shuffles} permutations", "degrees_of_freedom": _freedom(tables)},
+        meta={"spread": f"{spread} of {shuffles} permutations", "degrees_of_freedom": freedom},
         **parts,
     )
-
-
-def _freedom(tables: ShuffleTables) -> float:
-    """Return the fewest degrees of freedom of an importance."""
-    least = min(float(term.freedom.min()) for term in tables.terms)
-    return tables.rows.units - 1 if least >= tables.rows.units - 1 else least
 
 
 def delta_result(tables: ShuffleTables) -> Diagnostic:
@@ -185,21 +163,12 @@ def delta_result(tables: ShuffleTables) -> Diagnostic:
                 levels = zip(DELTA_LEVELS, quantiles[:, m, f].tolist(), strict=True)
                 records += [(measure, feature, "quantile", level, value) for level, value in levels]
                 records.append((measure, feature, "share of observations unchanged", 0.0, float(still[f][m])))
-    return Diagnostic(
-        id="pfi.delta",
-        explainer="pfi",
-        title="Change of each observation when a feature is permuted",
-        frame=pd.DataFrame(records, columns=list(Diagnostic.columns)),
-        estimates=pd.DataFrame(columns=list(ESTIMATE_COLUMNS)),
-        rows=tables.row_values(1),
-        options=tables.options,
-        notes=(
-            (
-                "The change of an observation is its mean over permutations; without weights, the mean over "
-                "observations is the importance."
-            ),
-        ),
+    note = (
+        "The change of an observation is its mean over permutations; without weights, the mean over observations is "
+        "the importance."
     )
+    facts: dict[str, Any] = {"rows": tables.row_values(1), "options": tables.options, "notes": (note,)}
+    return points("pfi.delta", "Change of each observation when a feature is permuted", records, **facts)
 
 
 def _estimates(tables: ShuffleTables) -> pd.DataFrame:
@@ -260,15 +229,15 @@ def _reader_notes(tables: ShuffleTables) -> tuple[str, ...]:
     elif 1 / (tables.n_shuffles + 1) > alpha + 1e-12:
         notes.append(_out_of_reach(tables.n_shuffles, len(tables.features), alpha))
     if any(measure.statistic for measure in rows.measures):
-        notes.append(
-            "1 - AUC is no mean over observations: its interval is based on the influence of each observation."
-        )
-        if tables.exact:
-            notes.append(
-                "Where all pairs are used, its estimate is that of all pairs together; the mean over permutations is "
-                "within order 1/n of it."
-            )
+        notes += [_OF_AUC, _OF_ALL_PAIRS] if tables.exact else [_OF_AUC]
     return tuple(notes)
+
+
+_OF_AUC = "1 - AUC is no mean over observations: its interval is based on the influence of each observation."
+_OF_ALL_PAIRS = (
+    "Where all pairs are used, its estimate is that of all pairs together; the mean over permutations is within order "
+    "1/n of it."
+)
 
 
 def _settled_words(tables: ShuffleTables) -> str:
@@ -318,11 +287,8 @@ def _exact_words(tables: ShuffleTables) -> str:
     """Say which importances are exact over all permutations, and what their interval covers; empty for none."""
     if not tables.exact:
         return ""
-    which = (
-        "All importances"
-        if tables.all_exact
-        else f"Importances of {joined([short(feature) for feature in tables.exact])}"
-    )
+    some = f"Importances of {joined([short(feature) for feature in tables.exact])}"
+    which = "All importances" if tables.all_exact else some
     return (
         f"{which} are exact over all permutations: every observation was predicted with each distinct value, which "
         "gives all pairs of observations. Their intervals are those of the observations only; spread and p-value come "
@@ -342,13 +308,13 @@ def _out_of_reach(n_shuffles: int, n_features: int, alpha: float) -> str:
 LIKELIHOODS = ("nll", "nll_clipped")
 # (likelihood verdict, entropy verdict) -> reading; where both rise it depends on their difference
 READINGS: Mapping[tuple[str, str], str] = {
-    (POSITIVE, ABOUT_0): HIDDEN,
-    (POSITIVE, NEGATIVE): CONFIDENT,
-    (POSITIVE, UNDETERMINED): OPEN_RISE,
-    (ABOUT_0, POSITIVE): CAREFUL,
-    (ABOUT_0, ABOUT_0): HARMLESS,
-    (ABOUT_0, NEGATIVE): BOLD,
-    **dict.fromkeys(((NEGATIVE, other) for other in (POSITIVE, ABOUT_0, NEGATIVE)), BETTER),
+    (POSITIVE, ABOUT_0): readings.HIDDEN,
+    (POSITIVE, NEGATIVE): readings.CONFIDENT,
+    (POSITIVE, UNDETERMINED): readings.OPEN_RISE,
+    (ABOUT_0, POSITIVE): readings.CAREFUL,
+    (ABOUT_0, ABOUT_0): readings.HARMLESS,
+    (ABOUT_0, NEGATIVE): readings.BOLD,
+    **dict.fromkeys(((NEGATIVE, other) for other in (POSITIVE, ABOUT_0, NEGATIVE)), readings.BETTER),
 }
 
 
@@ -386,8 +352,8 @@ def read_pair(tables: ShuffleTables, estimates: pd.DataFrame) -> Diagnostic | No
 def _rises(gap: Judgement, margin: float) -> str:
     """Return how two importances compare that are both positive, by their difference."""
     if gap.verdict == ABOUT_0:
-        return ALIKE
-    return LESS if gap.lower > margin else MORE if gap.upper < -margin else INCONCLUSIVE
+        return readings.ALIKE
+    return readings.LESS if gap.lower > margin else readings.MORE if gap.upper < -margin else INCONCLUSIVE
 
 
 def _gap_error(tables: ShuffleTables, term: ImportanceTerms, likelihood: str) -> float:

@@ -149,14 +149,8 @@ class Unnoticed(NamedTuple):
         if self.estimate < loss.estimate:
             what = f"{part} of the {whole} nats by which permuting {short(loss.feature)} increases the {score}"
             return f"The stated uncertainty does not signal {what}"
-        return (
-            f"Permuting {short(loss.feature)} increases the {score} by {whole} nats, and the stated uncertainty is "
-            f"not shown to increase: {part} are not signalled"
-        )
-
-    def may_exceed(self, margin: float) -> bool:
-        """Say whether more than `margin` nats may go unnoticed; an interval not to be trusted rules nothing out."""
-        return (isnan(self.p_value) or self.upper > margin) and self.loss.verdict in (POSITIVE, UNDETERMINED)
+        rise = f"Permuting {short(loss.feature)} increases the {score} by {whole} nats"
+        return f"{rise}, and the stated uncertainty is not shown to increase: {part} are not signalled"
 
 
 def _unnoticed(rule: Rule, run: Run) -> RuleOutcome:
@@ -173,7 +167,9 @@ def _unnoticed(rule: Rule, run: Run) -> RuleOutcome:
     predicted = {line.feature: line for line in redundancy.lines if line.item == WITHOUT_TARGET}
 
     def inconclusive(rest: Sequence[Unnoticed]) -> tuple[str, ...]:
-        named = [f.loss.feature for f in features if f in rest and f.may_exceed(margin)]
+        # an interval not to be trusted rules nothing out
+        wide = [f.loss for f in features if f in rest and (isnan(f.p_value) or f.upper > margin)]
+        named = [sign.feature for sign in wide if sign.verdict in (POSITIVE, UNDETERMINED)]
         names = [name for name in named if name not in predicted or predicted[name].upper >= predictable]
         return reading.with_reasons(importance, names, loss, ENTROPY.name)
 
@@ -226,9 +222,8 @@ def _unnoticed_words(margin: float, raised: Sequence[Unnoticed], run: Run) -> Sa
     part = "" if size is None else f"{number(size, 2)} times" if size > 1 else f"{share_words(size)} of"
     share = part and f", {part} the model's skill"
     hit = "" if rows is None else f", in {share_words(rows)} of the observations"
-    others = [
-        f"{short(x.loss.feature)} ({number(x.estimate, 2)} of {number(x.loss.estimate, 2)} nats)" for x in raised[1:]
-    ]
+    parts = [(x.loss.feature, number(x.estimate, 2), number(x.loss.estimate, 2)) for x in raised[1:]]
+    others = [f"{short(feature)} ({part} of {whole} nats)" for feature, part, whole in parts]
     return {
         "statement": f"{worst.sentence(score)}{share}{hit}.{_so_with(others)}",
         "remedy": "Check these inputs at data entry. The other features predict them in part.",

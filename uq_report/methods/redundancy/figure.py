@@ -16,7 +16,6 @@ from ...evidence import ids
 from ...evidence import information as info
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
 BARS: dict[str, dict[str, Any]] = {
@@ -49,27 +48,20 @@ def draw_redundancy(result: Result, top: int = 20) -> Figure:
         starts, ends = (part[col.ESTIMATE] for part in parts.values())
         axes.plot(*style.segments(starts, ends, range(len(features))), color=style.BAND, linewidth=5.0)
         for item, part in parts.items():
-            _dots(axes, part, item)
+            offset = OFFSETS[item] if has_interval(part).any() else 0
+            at = [k + offset for k in range(len(part))]
+            if offset:
+                interval = style.segments(part[col.LOWER], part[col.UPPER], at)
+                axes.plot(*interval, color=BARS[item]["color"], linewidth=1.0)
+            axes.plot(part[col.ESTIMATE], at, **SIZE, **BARS[item])
         axes.set_yticks(range(len(features)), [style.name(feature) for feature in features])
         axes.set_ylim(len(features) - 0.4, -0.6)
         axes.set_xlabel("R² (skill, for levels) of predicting the feature from all others")
-        style.key(figure, _legend(pd.concat(parts.values())))
+        key, every = [style.line(label=item, **SIZE, **look) for item, look in BARS.items()], pd.concat(parts.values())
+        if has_interval(every).any():
+            key.append(style.line(color=style.INK, linewidth=1.0, label=interval_words(every)))
+        style.key(figure, key)
     return figure
-
-
-def _dots(axes: Any, part: pd.DataFrame, item: str) -> None:
-    offset = OFFSETS[item] if has_interval(part).any() else 0
-    at = [k + offset for k in range(len(part))]
-    if offset:
-        axes.plot(*style.segments(part[col.LOWER], part[col.UPPER], at), color=BARS[item]["color"], linewidth=1.0)
-    axes.plot(part[col.ESTIMATE], at, **SIZE, **BARS[item])
-
-
-def _legend(table: pd.DataFrame) -> list[Any]:
-    handles: list[Any] = [style.line(label=item, **SIZE, **look) for item, look in BARS.items()]
-    if has_interval(table).any():
-        handles.append(style.line(color=style.INK, linewidth=1.0, label=interval_words(table)))
-    return handles
 
 
 RedundancyFigure = figure_plugin(ids.REDUNDANCY, draw_redundancy)
@@ -101,7 +93,10 @@ def draw_joint(result: Result, pairs: Sequence[tuple[str, str]] | None = None) -
         panels = figure.subplots(rows, across, squeeze=False).ravel()
         for axes, (feature, partner) in zip(panels, chosen, strict=False):
             part = frame[(frame[col.FEATURE] == feature) & (frame[col.ITEM] == partner)]
-            _panel(axes, part, feature, partner)
+            for when, look in POINTS.items():
+                at = part[part[col.MEASURE] == when]
+                axes.plot(at[col.X], at[col.VALUE], linestyle="", **look)
+            style.plain(axes).set(xlabel=style.name(feature, 30), ylabel=style.name(partner, 22))
         for axes in panels[len(chosen) :]:
             axes.set_visible(False)
         style.key(figure, [style.line(linestyle="", label=_WORDS[when], **POINTS[when]) for when in reversed(POINTS)])
@@ -109,15 +104,6 @@ def draw_joint(result: Result, pairs: Sequence[tuple[str, str]] | None = None) -
 
 
 _WORDS = {info.BEFORE: "observations", info.AFTER: "after the permutation"}
-
-
-def _panel(axes: Axes, part: pd.DataFrame, feature: str, partner: str) -> None:
-    style.plain(axes)
-    for when, look in POINTS.items():
-        points = part[part[col.MEASURE] == when]
-        axes.plot(points[col.X], points[col.VALUE], linestyle="", **look)
-    axes.set_xlabel(style.name(feature, 30))
-    axes.set_ylabel(style.name(partner, 22))
 
 
 JointFigure = figure_plugin(ids.REDUNDANCY_JOINT, draw_joint)

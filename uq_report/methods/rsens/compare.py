@@ -13,8 +13,7 @@ from ...core.model.results import Omission
 from ...core.model.variants import Variant
 from ...core.support.arrays import BoolArray, FloatArray, IntArray
 from ..shared.terms import ROUNDING
-from .estimator import Local
-from .sample import PD_POINTS, DerivativeSample, Terms
+from .estimator import PD_POINTS, DerivativeSample, Local, Terms
 
 Donors = list[tuple[IntArray, FloatArray]]  # the donor of each row, and f with its value
 
@@ -93,9 +92,7 @@ class _Geometry:
         else:
             distance = self.total - self._differs(feature)
         present = self.sample.has_value(feature)
-        np.maximum(distance, 0.0, out=distance)
-        distance += 1
-        weights = np.divide(present * self.sample.sampling.weights, distance, out=distance)
+        weights = present * self.sample.sampling.weights / (np.maximum(distance, 0.0) + 1)
         weights[~present] = 0.0
         np.fill_diagonal(weights, 0.0)
         return weights

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import combinations, product
 from typing import Any, ClassVar
@@ -11,46 +11,36 @@ import numpy as np
 import pandas as pd
 
 from ...core.engine.fast_path_evaluator import Engine
-from ...core.explainer import BuiltInExplainer, MethodCard, Prior
-from ...core.model.results import (
-    ESTIMATE_COLUMNS,
-    Diagnostic,
-    Importance,
-    Interaction,
-    MeasureFacts,
-    Omission,
-    Result,
-    RowValues,
-)
+from ...core.explainer import Prior
+from ...core.model import results as kinds
 from ...core.model.subject import Subject
 from ...core.support import options as opt
-from ...core.support.arrays import FloatArray
+from ...core.support.arrays import FloatArray, IntArray
 from ...core.support.errors import UnsupportedError
 from ...distributions import Categorical
 from ...evidence import ids
 from ...evidence.importance import RSENS, RSENS2
-from ..shared.cards import card_of
-from ..shared.estimates import estimate
+from ..shared.cards import CardedExplainer
+from ..shared.estimates import estimate, points
 from ..shared.grids import features_of, stacked
 from .compare import MOVES, NAMES, comparators
-from .estimator import Local, Pairs, local_values, mean_position, pair_values
-from .sample import DerivativeSample, Terms, make_sample
+from .estimator import DerivativeSample, Local, Pairs, Terms, local_values, make_sample, mean_position, pair_values
 
 FACTS = {
-    RSENS: MeasureFacts("R-sens", "Fisher length", "uncertainty"),
-    RSENS2: MeasureFacts("R-sens₂", "Fisher length", "uncertainty"),
-    "ead": MeasureFacts("expected absolute derivative", "prediction", "prediction"),
-    "aed": MeasureFacts("absolute expected derivative", "prediction", "prediction"),
-    "apc": MeasureFacts("average predictive comparison", "prediction", "prediction"),
-    "var": MeasureFacts("variance of the prediction along the feature", "prediction, squared", "prediction"),
-    "pd": MeasureFacts("spread of the partial dependence", "prediction", "prediction"),
-    "eah": MeasureFacts("expected absolute Hessian", "prediction", "prediction"),
-    "aeh": MeasureFacts("absolute expected Hessian", "prediction", "prediction"),
+    RSENS: kinds.MeasureFacts("R-sens", "Fisher length", "uncertainty"),
+    RSENS2: kinds.MeasureFacts("R-sens₂", "Fisher length", "uncertainty"),
+    "ead": kinds.MeasureFacts("expected absolute derivative", "prediction", "prediction"),
+    "aed": kinds.MeasureFacts("absolute expected derivative", "prediction", "prediction"),
+    "apc": kinds.MeasureFacts("average predictive comparison", "prediction", "prediction"),
+    "var": kinds.MeasureFacts("variance of the prediction along the feature", "prediction, squared", "prediction"),
+    "pd": kinds.MeasureFacts("spread of the partial dependence", "prediction", "prediction"),
+    "eah": kinds.MeasureFacts("expected absolute Hessian", "prediction", "prediction"),
+    "aeh": kinds.MeasureFacts("absolute expected Hessian", "prediction", "prediction"),
 }
 
 
 @dataclass(frozen=True)
-class RSens(BuiltInExplainer):
+class RSens(CardedExplainer):
     """Uncertainty-aware sensitivity of the predictive distribution (Paananen et al.).
 
     ``R-sens(x, d) = √(α (∂λ/∂x_d)' I(λ) (∂λ/∂x_d))`` with λ(x) the parameters of q(y|x) and I their
@@ -108,18 +98,14 @@ class RSens(BuiltInExplainer):
     name: ClassVar[str] = "rsens"
     section: ClassVar[str] = "uncertainty.sensitivity"
     priority: ClassVar[int] = 9
-    card: ClassVar[MethodCard] = card_of(name)
 
     def cost(self, subject: Subject, engine: Engine) -> int:
         """Return how many rows it predicts at least, for the comparators; 0 where a fast path may spare them."""
-        asked = self.comparators and not engine.shortened
-        return (
-            MOVES * min(subject.n, self.max_rows) * len(features_of(self.name, subject, self.features)[0])
-            if asked
-            else 0
-        )
+        if not self.comparators or engine.shortened:
+            return 0
+        return MOVES * min(subject.n, self.max_rows) * len(features_of(self.name, subject, self.features)[0])
 
-    def explain(self, subject: Subject, engine: Engine, prior: Prior) -> Sequence[Result]:
+    def explain(self, subject: Subject, engine: Engine, prior: Prior) -> Sequence[kinds.Result]:
         """Return ``rsens``; if asked ``rsens.along``, ``rsens.interaction`` and ``rsens.comparators``."""
         sample = make_sample(subject, engine, features_of(self.name, subject, self.features)[0], self.max_rows)
         if not sample.features:
@@ -128,7 +114,7 @@ class RSens(BuiltInExplainer):
         meta = self._meta(sample, local.method)
         terms: Terms = {(RSENS, feature): values for feature, values in local.values.items()}
         main = self._importance(sample, terms, keep_rows=True)
-        results: list[Result] = [
+        results: list[kinds.Result] = [
             replace(
                 main,
                 id=self.name,
@@ -151,16 +137,18 @@ class RSens(BuiltInExplainer):
         return results
 
     def _importance(
-        self, sample: DerivativeSample, terms: Terms, gaps: Sequence[Omission] = (), *, keep_rows: bool
-    ) -> Importance:
+        self, sample: DerivativeSample, terms: Terms, gaps: Sequence[kinds.Omission] = (), *, keep_rows: bool
+    ) -> kinds.Importance:
         """Return the importance of finite terms, as that of the comparators."""
         units = {f: 1.0 if self.shared_unit else sample.spreads[f] for f in sample.features}
         infinite = {key: count for key, values in terms.items() if (count := int(np.isinf(values).sum()))}
         remedy = "a probability of 0 becomes positive; calibrate or smooth the probabilities"
-        omissions = (Omission(*key, f"infinite for {count} observations: {remedy}") for key, count in infinite.items())
+        omissions = (
+            kinds.Omission(*key, f"infinite for {count} observations: {remedy}") for key, count in infinite.items()
+        )
         finite = {key: values for key, values in terms.items() if key not in infinite}
         estimates, frame = importance_table(sample, finite, units, keep_rows=keep_rows)
-        return Importance(
+        return kinds.Importance(
             id=ids.RSENS_COMPARATORS,
             explainer=self.name,
             title="Sensitivity of the prediction by other methods on the same sample",
@@ -173,11 +161,11 @@ class RSens(BuiltInExplainer):
             measures={name: FACTS[name] for name in NAMES},
         )
 
-    def _pairs(self, pairs: Pairs) -> Interaction:
+    def _pairs(self, pairs: Pairs) -> kinds.Interaction:
         sample, left_out = pairs.sample, {g.feature for g in pairs.omissions}
         estimates, rows = pair_table(pairs, left_out, per_unit=self.shared_unit)
         method = (f"Method: {pairs.method}.",) if pairs.method else ()
-        return Interaction(
+        return kinds.Interaction(
             id=ids.RSENS_INTERACTION,
             explainer=self.name,
             title="Uncertainty-aware interaction (R-sens₂)",
@@ -214,7 +202,7 @@ class RSens(BuiltInExplainer):
         }
 
 
-def _along(sample: DerivativeSample, local: Local, alpha: float) -> Diagnostic:
+def _along(sample: DerivativeSample, local: Local, alpha: float) -> kinds.Diagnostic:
     """Return ``rsens.along``: R-sens of each observation at its value of each numeric feature, and its two parts.
 
     The part of the mean is R-sens with the derivatives of the other parameters set to 0, that of the others the square
@@ -235,21 +223,15 @@ def _along(sample: DerivativeSample, local: Local, alpha: float) -> Diagnostic:
         pd.DataFrame({"measure": RSENS, "feature": feature, "item": item, "x": sample.values(feature), "value": values})
         for (feature, item), values in parts.items()
     ]
-    frame = stacked(tables, Diagnostic.columns).dropna(subset="value")
+    frame = stacked(tables, kinds.Diagnostic.columns).dropna(subset="value")
     why = f"{base.family} has no parameter that is the mean alone" if at is None else local.method
-    gap = (
-        (Omission(RSENS, "", f"no parts of the mean and the spread: {why}"),)
-        if len(parts) == len(sample.numeric)
-        else ()
-    )
-    return Diagnostic(
-        id=ids.RSENS_ALONG,
-        explainer=ids.RSENS,
-        title="R-sens along each feature, per unit of the feature",
-        frame=frame.sort_values(["feature", "item", "x"], kind="stable", ignore_index=True),
-        estimates=pd.DataFrame(columns=[*ESTIMATE_COLUMNS]),
+    gap = kinds.Omission(RSENS, "", f"no parts of the mean and the spread: {why}")
+    return points(
+        ids.RSENS_ALONG,
+        "R-sens along each feature, per unit of the feature",
+        frame.sort_values(["feature", "item", "x"], kind="stable", ignore_index=True),
         notes=(f"Method: {local.method}.", "Squares of both parts add to the square of R-sens."),
-        omissions=gap,
+        omissions=(gap,) if len(parts) == len(sample.numeric) else (),
         measures={RSENS: FACTS[RSENS]},
     )
 
@@ -268,7 +250,7 @@ def step_meta(sample: DerivativeSample, local: Local) -> dict[str, Any]:
     return {"steps": dict(zip(sample.numeric, rates.steps.tolist(), strict=True)), "relative_error": errors}
 
 
-COLUMNS = (*ESTIMATE_COLUMNS, "raw", "per_spread", "spread", "rank")
+COLUMNS = (*kinds.ESTIMATE_COLUMNS, "raw", "per_spread", "spread", "rank")
 ORDER = (RSENS2, "eah", "aeh")
 UNITLESS = ("var", "pd")  # in units of the prediction, whatever the feature's unit
 
@@ -287,61 +269,63 @@ def importance_table(
     at, rows = np.nonzero(~np.isnan(values)) if keep_rows else (np.arange(len(terms)), np.zeros(len(terms), dtype=int))
     own = values[at, rows] * unit[at] if keep_rows else lines["estimate"]
     repeats = sample.rows[rows] if keep_rows else rows
-    frame = pd.DataFrame(dict(zip(Importance.columns, (measures[at], features[at], repeats, own), strict=True)))
+    frame = pd.DataFrame(dict(zip(kinds.Importance.columns, (measures[at], features[at], repeats, own), strict=True)))
     return _ranked(lines | {"measure": measures, "feature": features}), frame
 
 
-def row_values(sample: DerivativeSample, terms: Terms, units: Mapping[str, float]) -> RowValues | None:
+def row_values(sample: DerivativeSample, terms: Terms, units: Mapping[str, float]) -> kinds.RowValues | None:
     """Return the terms of features known on every row, for measures that all of these have."""
     whole = [f for f in sample.features if sample.has_value(f).all() and any(feature == f for _, feature in terms)]
     measures = [m for m in dict.fromkeys(m for m, _ in terms) if all((m, f) in terms for f in whole)]
     if not whole or not measures:
         return None
     scaled = [[terms[m, f] * (1.0 if m in UNITLESS else units[f]) for f in whole] for m in measures]
-    return RowValues(tuple(measures), tuple(whole), np.array(scaled))
+    return kinds.RowValues(tuple(measures), tuple(whole), np.array(scaled))
 
 
-def pair_table(pairs: Pairs, left_out: Collection[str], *, per_unit: bool) -> tuple[pd.DataFrame, RowValues | None]:
+def pair_table(
+    pairs: Pairs, left_out: Collection[str], *, per_unit: bool
+) -> tuple[pd.DataFrame, kinds.RowValues | None]:
     """Return one row per measure and unordered pair, and the local values of pairs known on every row."""
-    sample, names = pairs.sample, pairs.features
-    spreads = np.array([sample.spreads[f] for f in names])
-    kept = [ab for ab in combinations(range(len(names)), 2) if _name(names, *ab) not in left_out]
-    a, b = np.array(kept, dtype=int).reshape(-1, 2).T
-    spread, measures = spreads[a] * spreads[b], _measures(pairs)
-    unit = np.ones(len(kept)) if per_unit else spread
+    sample, names, measures = pairs.sample, pairs.features, _measures(pairs)
+    a, b, spread = _places(pairs, left_out, combinations(range(len(names)), 2))
+    unit = np.ones(len(a)) if per_unit else spread
     values = np.concatenate([part[a, b] for part in measures.values()])
     lines = _lines(sample, values, np.tile(unit, len(measures)), np.tile(spread, len(measures)))
     first, second = (np.array([names[i] for i in at], dtype=object) for at in (a, b))
     keys = {
-        "measure": np.repeat(np.array([*measures], dtype=object), len(kept)),
+        "measure": np.repeat(np.array([*measures], dtype=object), len(a)),
         "feature": np.tile(first, len(measures)),
         "feature_2": np.tile(second, len(measures)),
     }
     estimates = _ranked(lines | keys)
     local = pairs.rsens2[a, b] * unit[:, None]
-    complete = bool(kept) and bool(np.isfinite(local).all())
-    return estimates, RowValues((RSENS2,), tuple(_name(names, *ab) for ab in kept), local[None]) if complete else None
+    listed = tuple(f"{x} x {y}" for x, y in zip(first, second, strict=True))
+    complete = bool(listed) and bool(np.isfinite(local).all())
+    return estimates, kinds.RowValues((RSENS2,), listed, local[None]) if complete else None
 
 
 def symmetric(pairs: Pairs, left_out: Collection[str], *, per_unit: bool) -> pd.DataFrame:
     """Return the means of R-sens₂ of all ordered pairs, a feature with itself included."""
     sample, names = pairs.sample, pairs.features
-    spreads = np.array([sample.spreads[f] for f in names])
-    kept = [
-        (a, b)
-        for a, b in product(range(len(names)), repeat=2)
-        if _name(names, min(a, b), max(a, b)) not in left_out and not np.isinf(pairs.rsens2[a, b]).any()
-    ]
-    a, b = np.array(kept, dtype=int).reshape(-1, 2).T
-    unit = np.ones(len(kept)) if per_unit else spreads[a] * spreads[b]
+    every = product(range(len(names)), repeat=2)
+    a, b, spread = _places(pairs, left_out, ((a, b) for a, b in every if not np.isinf(pairs.rsens2[a, b]).any()))
+    unit = np.ones(len(a)) if per_unit else spread
     first, second = (np.array([names[i] for i in at], dtype=object) for at in (a, b))
     value = _lines(sample, pairs.rsens2[a, b], unit, unit)["estimate"]
-    columns = (np.full(len(kept), RSENS2, dtype=object), first, second, np.zeros(len(kept), dtype=int), value)
-    return pd.DataFrame(dict(zip(Interaction.columns, columns, strict=True)))
+    columns = (np.full(len(a), RSENS2, dtype=object), first, second, np.zeros(len(a), dtype=int), value)
+    return pd.DataFrame(dict(zip(kinds.Interaction.columns, columns, strict=True)))
 
 
-def _name(names: Sequence[str], a: int, b: int) -> str:
-    return f"{names[a]} x {names[b]}"
+def _places(
+    pairs: Pairs, left_out: Collection[str], every: Iterable[tuple[int, int]]
+) -> tuple[IntArray, IntArray, FloatArray]:
+    """Return the positions of both features of the pairs that are listed, and the product of their spreads."""
+    names = pairs.features
+    kept = [(a, b) for a, b in every if f"{names[min(a, b)]} x {names[max(a, b)]}" not in left_out]
+    a, b = np.array(kept, dtype=int).reshape(-1, 2).T
+    spreads = np.array([pairs.sample.spreads[f] for f in names])
+    return a, b, spreads[a] * spreads[b]
 
 
 def _measures(pairs: Pairs) -> dict[str, FloatArray]:

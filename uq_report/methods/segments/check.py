@@ -17,19 +17,11 @@ from ...core.support import options as opt
 from ...core.support.numbers import number, share_words, value_words
 from ...core.support.text import short
 from ...evidence import ids
+from ...evidence import segments as facts
 from ...evidence.finding import Symptom
 from ...evidence.outcomes import CONFIDENCE_GAP
 from ...evidence.run import Run
-from ...evidence.segments import (
-    ALL_ROWS,
-    EXCESS_LOSS,
-    OFF_SUPPORT,
-    ResidualLine,
-    SegmentFeatures,
-    SegmentLine,
-    SegmentResiduals,
-    SegmentsView,
-)
+from ...evidence.segments import ResidualLine, SegmentFeatures, SegmentLine, SegmentResiduals, SegmentsView
 from ...evidence.view import of_measure
 from ..shared.checks import about, wrong_level
 
@@ -84,32 +76,27 @@ MISPREDICTED = Rule(
 def _oversure(rule: Rule, run: Run) -> RuleOutcome:
     """Judge the loss beyond what the model expects, segment by segment."""
     view = needed(SegmentsView, run)
-    lines = [x for x in view.tested() if x.measure in (CONFIDENCE_GAP, EXCESS_LOSS)]
+    lines = [x for x in view.tested() if x.measure in (CONFIDENCE_GAP, facts.EXCESS_LOSS)]
     require(lines, "no segment has a loss and the loss that the model expects")
-    margins = {x.segment: _margin(rule, view, x) for x in lines}
+    limits = {
+        CONFIDENCE_GAP: rule.thresholds["margin"],
+        facts.EXCESS_LOSS: rule.thresholds["loss"] * (view.usual_loss or 0.0),
+    }
+    margins = {x.segment: limits[x.measure] for x in lines}
+    # the larger of two one-sided p-values: of a mean above the margin, and of one above that of the rest
+    own = [one_sided(x.estimate - margins[x.segment], x.std_error, x.units - 1) for x in lines]
+    more = [one_sided(x.difference, x.difference_std_error, x.freedom) for x in lines]
     return family(
         rule,
         lines,
         lambda x: _beyond(rule, x, margins[x.segment]),
         lambda x: _surer(x, margins[x.segment], view, run),
-        p_values=[_p_beyond(x, margins[x.segment]) for x in lines],
+        p_values=[*map(max, own, more)],
         undecided=lambda rest: [x.item for x in rest if x.upper > margins[x.segment] and x.difference > 0],
         size=size_beyond(run, [(x.std_error, margins[x.segment]) for x in lines]),
         because="the interval of the loss beyond what the model expects reaches beyond the margin",
         passed=f"In none of {len(lines)} segments is the model shown to be over-confident.",
     )
-
-
-def _margin(rule: Rule, view: SegmentsView, line: SegmentLine) -> float:
-    """Return the loss beyond expectation that matters, in the unit of the line."""
-    in_nats, share = rule.thresholds["margin"], rule.thresholds["loss"]
-    return in_nats if line.measure == CONFIDENCE_GAP else share * (view.usual_loss or 0.0)
-
-
-def _p_beyond(line: SegmentLine, margin: float) -> float:
-    """Return the larger of two one-sided p-values: of a mean above the margin, and of one above that of the rest."""
-    own = one_sided(line.estimate - margin, line.std_error, line.units - 1)
-    return max(own, one_sided(line.difference, line.difference_std_error, line.freedom))
 
 
 def _beyond(rule: Rule, line: SegmentLine, margin: float) -> dict[str, float]:
@@ -155,16 +142,16 @@ def _closest(line: SegmentLine, run: Run) -> str:
     found = None if view is None else view.leading(line.segment, line.measure)
     if found is None:
         return ""
+    change = f"{value_words(found.before)} to {value_words(found.after, unit=line.unit)}"
     return (
-        f" Of all features, permuting {short(found.feature)} reduces the difference to the others most: from "
-        f"{value_words(found.before)} to {value_words(found.after, unit=line.unit)}."
+        f" Of all features, permuting {short(found.feature)} reduces the difference to the others most: from {change}."
     )
 
 
 def _concentrated(rule: Rule, run: Run) -> RuleOutcome:
     """Name, for each measure of uncertainty, the segment of the largest mean that is far enough from the rest."""
     view = needed(SegmentsView, run)
-    lines = [x for x in view.tested() if x.measure in view.uncertainty and x.segment != OFF_SUPPORT]
+    lines = [x for x in view.tested() if x.measure in view.uncertainty and x.segment != facts.OFF_SUPPORT]
     require(lines, "no measure of uncertainty divides the observations into segments")
     return family(
         rule,
@@ -178,7 +165,7 @@ def _concentrated(rule: Rule, run: Run) -> RuleOutcome:
 
 def _far(view: SegmentsView, line: SegmentLine) -> dict[str, float]:
     """Return the lower end of the difference, in nats or as a share of the mean over all rows."""
-    means = (x.estimate for x in of_measure(view.lines, line.measure) if x.segment == ALL_ROWS)
+    means = (x.estimate for x in of_measure(view.lines, line.measure) if x.segment == facts.ALL_ROWS)
     name, scale = ("entropy", 1.0) if line.unit == NATS else ("spread", next(means, 0.0))
     lower = line.difference_lower / scale if scale > 0 and not isnan(line.difference_lower) else line.difference
     return {"p_adjusted": line.p_adjusted, name: lower}

@@ -8,14 +8,12 @@ from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-import pandas as pd
 
-from ...checks.reading import two_sided
 from ...core.engine.fast_path_evaluator import Engine
-from ...core.explainer import BuiltInExplainer, MethodCard, Prior
+from ...core.explainer import Prior
 from ...core.model.measures import ENTROPY, EPISTEMIC, EPISTEMIC_VARIANCE, NLL, VARIANCE
-from ...core.model.results import ESTIMATE_COLUMNS, Diagnostic, MeasureFacts, Omission, Result, RowValues
-from ...core.model.sampling import Sampling, t_quantile
+from ...core.model.results import MeasureFacts, Omission, Result, RowValues
+from ...core.model.sampling import Sampling
 from ...core.model.subject import Subject
 from ...core.statistics.verdicts import holm
 from ...core.support import options as opt
@@ -27,13 +25,13 @@ from ...evidence.importance import PfiDelta
 from ...evidence.outcomes import CONFIDENCE_GAP
 from ...evidence.rows import SupportRows
 from ...evidence.segments import ALL_ROWS, EXCESS_LOSS, LARGEST, LEVEL, OFF_SUPPORT
-from ..shared.cards import card_of
+from ..shared.cards import CardedExplainer
 from ..shared.choice import as_names, draw
-from ..shared.estimates import diagnostic, error_of, estimate, mean_of, row_pieces
+from ..shared.estimates import diagnostic, estimate, mean_of, points
 from ..shared.predicted import expected_loss
 from ..shared.terms import ROUNDING
-from .residuals import LEAVES, JudgedLeaf, ResidualTarget, residual_targets, residuals_result
-from .tree import Coding, Grower, Segment
+from . import tree
+from .tree import LEAST_UNITS, Coding, JudgedLeaf, ResidualTarget, Segment
 
 UNCERTAINTIES = (ENTROPY.name, VARIANCE.name)
 MEMBERS = (EPISTEMIC.name, EPISTEMIC_VARIANCE.name)
@@ -126,7 +124,6 @@ COLUMNS = (
     *("item", "segment", "grown", "n", "units", "share", "unit", "n_rest", "difference", "difference_std_error"),
     *("difference_lower", "difference_upper", "freedom", "p_value", "p_adjusted"),
 )
-LEAST_UNITS = 10  # of a segment that is judged
 SHARE_ROUNDING = 1e-9
 OUTSIDE = "observations outside the training domain"
 Record = dict[str, Any]
@@ -161,15 +158,14 @@ class Judged:
         rest = self.rows & ~segment.rows
         units = [self.sampling.part(rows).units for rows in (segment.rows, rest)]
         if min(units) < LEAST_UNITS:
-            few = f"{segment.words}: fewer than {LEAST_UNITS} independent observations judge it, or the others"
-            self.omissions.append(Omission(grown, "", few))
+            self.omissions.append(segment.unjudged(grown))
             return
         self.rows_of[key], self.made_of[key], self.words_of[key] = segment.rows, list(segment.features), segment.words
         for term in self.terms:
             yield self._line(term, key, grown, segment, rest)
 
     def _line(self, term: SegmentTerm, key: str, grown: str, segment: Segment, rest: BoolArray) -> Record:
-        found = contrast(term.rows, segment.rows, rest, self.sampling)
+        found = tree.contrast(term.rows, segment.rows, rest, self.sampling)
         mean, difference = found.intervals(self.engine.confidence)
         line = estimate(found.mean, found.mean_std_error, mean, self.engine.confidence, term.measure)
         every = self.sampling.weights[self.rows | segment.rows].sum()
@@ -185,15 +181,9 @@ class Judged:
         """Return the line of all judged rows."""
         part = self.sampling.part(self.rows)
         line = mean_of(term.rows[self.rows], part, self.engine.confidence, term.measure)
-        line |= {
-            "item": "all judged observations",
-            "segment": ALL_ROWS,
-            "grown": "",
-            "unit": term.facts.unit,
-            "share": 1.0,
-        }
+        names = {"item": "all judged observations", "segment": ALL_ROWS, "grown": "", "unit": term.facts.unit}
         line |= {"n": int(self.rows.sum()), "units": part.units, "n_rest": 0, "freedom": part.units - 1}
-        return line | {"p_value": np.nan}
+        return line | names | {"share": 1.0, "p_value": np.nan}
 
 
 PERIODS = 6
@@ -235,60 +225,10 @@ def rows_result(judged: Judged) -> Result:
     title = f"the {100 * UNCERTAIN:.0f}% with the largest {term.facts.title}"
     rows = {title: np.argsort(-term.rows, kind="stable")[:first]}
     rows |= {judged.words_of[key]: np.flatnonzero(inside) for key, inside in judged.rows_of.items()}
-    frame = pd.DataFrame(
-        [(term.measure, "", item, float(row), float(term.rows[row])) for item, at in rows.items() for row in at],
-        columns=list(Diagnostic.columns),
-    )
-    return Diagnostic(
-        id=ids.SEGMENTS_ROWS,
-        explainer=ids.SEGMENTS,
-        title="Observations by segment",
-        frame=frame,
-        estimates=pd.DataFrame(columns=list(ESTIMATE_COLUMNS)),
-        notes=("x is the position in the test sample, from 0, and value its uncertainty.",),
-        measures={term.measure: term.facts},
-    )
-
-
-class Contrast(NamedTuple):
-    """The mean of a segment, and that mean less the mean of the rest, each with its standard error.
-
-    `freedom` is one less than the fewer units of segment and rest: cautious where their spreads differ.
-    """
-
-    mean: float
-    mean_std_error: float
-    difference: float
-    std_error: float
-    units: int
-    freedom: int
-
-    @property
-    def p_value(self) -> float:
-        """Two-sided p-value of the t-test of no difference."""
-        return float(two_sided(self.difference, self.std_error, self.freedom))
-
-    def intervals(self, confidence: float) -> tuple[tuple[float, float], tuple[float, float]]:
-        """Return the t-intervals of the mean and of the difference."""
-        own, both = (t_quantile(0.5 + confidence / 2, dof) for dof in (self.units - 1, self.freedom))
-        means = (self.mean - own * self.mean_std_error, self.mean + own * self.mean_std_error)
-        return means, (self.difference - both * self.std_error, self.difference + both * self.std_error)
-
-
-def contrast(values: FloatArray, segment: BoolArray, rest: BoolArray, sampling: Sampling) -> Contrast:
-    """Return a segment's mean against that of the rest; clusters with rows in both parts count as such.
-
-    Examples
-    --------
-    >>> values, segment = np.array([1.0, 3.0, 0.0, 2.0]), np.array([True, True, False, False])
-    >>> contrast(values, segment, ~segment, Sampling(np.full(4, 0.25), 4))[:4]
-    (2.0, 1.0, 1.0, 1.4142135623730951)
-    """
-    own, other = (sampling.part(rows) for rows in (segment, rest))
-    mean, mean_error = (float(number) for number in own.mean(values[segment]))
-    error = error_of(row_pieces(values, segment, rest, sampling), segment | rest, sampling)
-    difference = mean - float(other.mean(values[rest])[0])
-    return Contrast(mean, mean_error, difference, error, own.units, min(own.units, other.units) - 1)
+    records = [(term.measure, "", item, float(row), float(term.rows[row])) for item, at in rows.items() for row in at]
+    notes = ("x is the position in the test sample, from 0, and value its uncertainty.",)
+    facts = {term.measure: term.facts}
+    return points(ids.SEGMENTS_ROWS, "Observations by segment", records, notes=notes, measures=facts)
 
 
 CHANGES = ("item", "segment", "n", "before", "after")
@@ -296,30 +236,22 @@ NAMED = 3
 PARTS = {CONFIDENCE_GAP: ((NLL.name, 1.0), (ENTROPY.name, -1.0))}  # what a measure is made of
 
 
-def changes(
-    records: Sequence[Record],
-    found: Sequence[SegmentTerm],
-    rows_of: Mapping[str, BoolArray],
-    prior: Prior,
-    subject: Subject,
-    confidence: float,
-) -> tuple[list[Record], str]:
+def changes(records: Sequence[Record], judged: Judged, prior: Prior) -> tuple[list[Record], str]:
     """Return the features that bring each segment that differs closer to the rest; or why none can be named."""
     view = PfiDelta.find({result.id: result for result in prior.get(ids.PFI, ())})
     if view is None or view.result.rows is None:
         return [], "permutation importance was not computed, which says what a feature's exchange changes"
-    delta, sampling = view.result.rows, Sampling.of(subject)
+    delta = view.result.rows
     lines: list[Record] = []
     for record in records:
         if record["p_adjusted"] <= LEVEL and record["segment"] != ALL_ROWS:
-            part = sampling.part(rows_of[record["segment"]])
-            closer = list(_closer(record, delta, rows_of[record["segment"]], part, subject.features, confidence))
+            rows, features = judged.rows_of[record["segment"]], judged.engine.subject.features
+            part = judged.sampling.part(rows)
+            closer = list(_closer(record, delta, rows, part, features, judged.engine.confidence))
             lines += sorted(closer, key=lambda line: abs(line["after"]))[:NAMED]
-    unknown = [term.measure for term in found if not _has(delta, term.measure)]
-    return (
-        lines,
-        f"permutation importance has no changes of single observations in {', '.join(unknown)}" if unknown else "",
-    )
+    unknown = [term.measure for term in judged.terms if not _has(delta, term.measure)]
+    reason = f"permutation importance has no changes of single observations in {', '.join(unknown)}"
+    return lines, reason if unknown else ""
 
 
 def _has(delta: RowValues, measure: str) -> bool:
@@ -350,7 +282,7 @@ MOST_GROWN = 10_000  # rows that trees are grown on, at most; more would not cha
 
 
 @dataclass(frozen=True)
-class Segments(BuiltInExplainer):
+class Segments(CardedExplainer):
     """Where the model is uncertain, wrong, and wrong beyond what it says: leaves of small trees, judged on other rows.
 
     Half of the independent rows (clusters stay together) grow one regression tree for each measure: uncertainty
@@ -399,7 +331,6 @@ class Segments(BuiltInExplainer):
     name: ClassVar[str] = ids.SEGMENTS
     section: ClassVar[str] = "uncertainty-quality.segments"
     after: ClassVar[tuple[str, ...]] = (ids.SUPPORT, "*")  # a single call pays for no importance, an audit has it
-    card: ClassVar[MethodCard] = card_of(name)
 
     def __post_init__(self) -> None:
         """Refuse options that cannot be used."""
@@ -423,21 +354,20 @@ class Segments(BuiltInExplainer):
             raise InputError(few)
         outside = _outside(subject, prior)
         if (inside := sampling.part(~outside).units) < least:
-            raise InputError(
-                f"segments needs at least {least} independent observations inside the training domain; got {inside}."
-            )
+            where = "independent observations inside the training domain"
+            raise InputError(f"segments needs at least {least} {where}; got {inside}.")
         halves = next(_halves(sampling, (sampling.weights > 0) & ~outside, engine))
         coding = Coding(subject, halves[0])
         parts = {term.measure: self._leaves(coding, engine, term.measure, term.rows) for term in found}
         judged = Judged(engine, found, halves[1], outside & (sampling.weights > 0))
         records = judged.lines(parts)
-        targets, unjudged = residual_targets(engine)
+        targets, unjudged = tree.residual_targets(engine)
         leaves = self._residual_leaves(subject, engine, targets)
-        closest, reason = changes(records, found, judged.rows_of, prior, subject, engine.confidence)
+        closest, reason = changes(records, judged, prior)
         return [
             self._result(judged, records, halves, omitted),
             _closest(closest, reason),
-            residuals_result(leaves, unjudged, sampling, engine.confidence),
+            tree.residuals_result(leaves, unjudged, sampling, engine.confidence),
             rows_result(judged),
             *periods(engine, found),
         ]
@@ -447,7 +377,7 @@ class Segments(BuiltInExplainer):
     ) -> list[Segment]:
         """Return the leaves of a tree that the rows of `coding` grow on a target, shape (n,)."""
         sampling, rows = Sampling.of(coding.subject), coding.rows
-        grower = Grower(
+        grower = tree.Grower(
             rows=rows,
             weights=sampling.weights,
             units=sampling.unit_codes,
@@ -467,7 +397,7 @@ class Segments(BuiltInExplainer):
             coding = Coding(subject, growing)
             for target in targets:
                 key = f"residual {number} {target.level}"
-                for segment in self._leaves(coding, engine, key, target.grown_on, LEAVES, pruned=False):
+                for segment in self._leaves(coding, engine, key, target.grown_on, tree.LEAVES, pruned=False):
                     yield JudgedLeaf(target, segment, judging)
 
     def _result(
@@ -485,9 +415,9 @@ class Segments(BuiltInExplainer):
             notes=(
                 f"Trees were grown on {grown} observations; {rest} others judge their leaves.",
                 *(
-                    (f"{outside} observations outside the training domain are a segment of their own.",)
+                    [f"{outside} observations outside the training domain are a segment of their own."]
                     if outside
-                    else ()
+                    else []
                 ),
                 "Means and differences have an interval each; p-values are adjusted over segments and measures.",
                 *judged.sampling.notes(),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import isnan
 from typing import ClassVar
 
-from ...checks.family import Judge, Said, TableCheck, family, needed, require
+from ...checks.family import Judge, NotJudgedError, Said, TableCheck, family, needed, require
 from ...checks.reading import RuleOutcome
 from ...checks.rule import Rule
 from ...core.support import options as opt
@@ -14,7 +14,7 @@ from ...core.support.numbers import number, value_words
 from ...core.support.text import count
 from ...evidence import ids
 from ...evidence.run import Run
-from ...evidence.selective import SelectiveView
+from ...evidence.selective import SelectiveLine, SelectiveView
 from ..shared.checks import about
 
 UNORDERED = Rule(
@@ -36,35 +36,24 @@ def _unordered(rule: Rule, run: Run) -> RuleOutcome:
     """Judge the gain in loss over a random order."""
     view = needed(SelectiveView, run)
     least, gain = rule.thresholds["errors"], view.gain
-    few = f"{count(view.errors, 'error')} among {view.n} observations; {least:g} are needed"
-    require(view.errors >= least and gain is not None, few)
+    if gain is None or view.errors < least:
+        few = f"{count(view.errors, 'error')} among {view.n} observations; {least:g} are needed"
+        raise NotJudgedError(few)
     require(not isnan(view.implied_gain), "the distributions give no expected loss")
-    constant = f"the uncertainty is practically constant: it implies {_share(view)} of the largest possible gain"
+    share = f"{100 * max(view.implied_share, 0.0):.1f}% of the largest possible gain"
+    constant = f"the uncertainty is practically constant: it implies {share}"
     require(view.implied_share >= rule.thresholds["constant"], constant)
+    observed = {"lower": gain.lower_90, "upper": gain.upper_90 / view.implied_gain, "power": view.power}
+    observed |= {"errors": float(view.errors), "implied": view.implied_share}
     return family(
         rule,
-        [view],
-        _numbers,
-        lambda x: _said(rule, x),
-        undecided=lambda rest: [f"the order of the errors ({number_words(x)})" for x in rest if not _lower(x) > 0],
+        [gain],
+        lambda _: observed,
+        lambda x: _said(rule, view, x),
+        undecided=lambda rest: [f"the order of the errors ({number_words(view)})" for x in rest if not x.lower_90 > 0],
         size=view.size,
         passed=f"The uncertainty finds errors better than chance: {number_words(view)}.",
     )
-
-
-def _share(view: SelectiveView) -> str:
-    return f"{100 * max(view.implied_share, 0.0):.1f}%"
-
-
-def _lower(view: SelectiveView) -> float:
-    return float("nan") if view.gain is None else view.gain.lower_90
-
-
-def _numbers(view: SelectiveView) -> dict[str, float]:
-    """Return the numbers that the rule judges."""
-    upper = float("nan") if view.gain is None else view.gain.upper_90 / view.implied_gain
-    observed = {"lower": _lower(view), "upper": upper, "power": view.power}
-    return observed | {"errors": float(view.errors), "implied": view.implied_share}
 
 
 def number_words(view: SelectiveView) -> str:
@@ -76,9 +65,8 @@ def number_words(view: SelectiveView) -> str:
     return f"{what} {value_words(line.estimate, line.lower, line.upper, confidence=line.confidence)}"
 
 
-def _said(rule: Rule, view: SelectiveView) -> Said:
-    gain = view.gain
-    ends = (float("nan"),) * 3 if gain is None else (gain.estimate, gain.lower_90, gain.upper_90)
+def _said(rule: Rule, view: SelectiveView, gain: SelectiveLine) -> Said:
+    ends = gain.estimate, gain.lower_90, gain.upper_90
     amount = value_words(*ends, confidence=0.9)
     return {
         "statement": f"Uncertain observations are not shown to be the wrong ones: {number_words(view)}. Ordering by "

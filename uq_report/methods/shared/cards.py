@@ -6,8 +6,9 @@ import tomllib
 from collections.abc import Mapping
 from functools import cache
 from importlib import resources
+from typing import ClassVar
 
-from ...core.explainer import MethodCard
+from ...core.explainer import BuiltInExplainer, MethodCard
 
 
 @cache
@@ -15,12 +16,11 @@ def _texts() -> Mapping[str, Mapping[str, str]]:
     return tomllib.loads(resources.files("uq_report.methods").joinpath("cards.toml").read_text(encoding="utf-8"))
 
 
-def card_of(name: str) -> MethodCard:
-    """Return the card of a method.
+class CardedExplainer(BuiltInExplainer):
+    """A base of explainers whose card stands under their name in `cards.toml`."""
 
-    Examples
-    --------
-    >>> card_of("groups").title
-    'Groups'
-    """
-    return MethodCard(**_texts()[name])
+    card: ClassVar[MethodCard]
+
+    def __init_subclass__(cls) -> None:
+        """Give the class its card."""
+        cls.card = MethodCard(**_texts()[cls.name])

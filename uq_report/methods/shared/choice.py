@@ -13,18 +13,9 @@ import pandas as pd
 
 from ...core.engine.fast_path_evaluator import Engine
 from ...core.explainer import Prior
+from ...core.model import measures as m
 from ...core.model.describe import scalar
-from ...core.model.measures import (
-    DECOMPOSITION,
-    ENTROPY,
-    INTERVAL_SCORE,
-    LOG_ODDS,
-    NLL,
-    PREDICTION,
-    VARIANCE,
-    WIDTH,
-    Measure,
-)
+from ...core.model.measures import Measure
 from ...core.model.results import Omission
 from ...core.model.subject import Subject
 from ...core.support.arrays import FloatArray, IntArray
@@ -65,9 +56,9 @@ def row_measures(
     and the aleatoric and epistemic part of the uncertainty where a prediction has members.
     """
     if names is None:
-        has_odds = LOG_ODDS.name in engine.measures and not LOG_ODDS.why_not(engine.baseline, has_y=False)
-        usual = (m.name for m in (PREDICTION, LOG_ODDS, NLL, ENTROPY) if has_odds or m is not LOG_ODDS)
-        names = (*usual, DECOMPOSITION)
+        has_odds = m.LOG_ODDS.name in engine.measures and not m.LOG_ODDS.why_not(engine.baseline, has_y=False)
+        usual = (x.name for x in (m.PREDICTION, m.LOG_ODDS, m.NLL, m.ENTROPY) if has_odds or x is not m.LOG_ODDS)
+        names = (*usual, m.DECOMPOSITION)
     measures, omitted = engine.select(names)
     rows = tuple(measure for measure in measures if measure.statistic is None)
     reason = "it is a statistic of all observations together, so no single observation has a value to explain"
@@ -91,8 +82,10 @@ def notable_rows(engine: Engine, count: int) -> Roles:
     nearest to their medians, the two distances in units of the rows' standard deviation and added. Ties go
     to the earlier row.
     """
-    spread, loss = (_leading(engine, choice) for choice in ((ENTROPY, VARIANCE, WIDTH), (NLL, INTERVAL_SCORE)))
-    centre = [values for values in (_leading(engine, (PREDICTION,)), spread) if values is not None]
+    spread, loss = (
+        _leading(engine, choice) for choice in ((m.ENTROPY, m.VARIANCE, m.WIDTH), (m.NLL, m.INTERVAL_SCORE))
+    )
+    centre = [values for values in (_leading(engine, (m.PREDICTION,)), spread) if values is not None]
     roles: dict[str, list[int]] = {}
     if spread is not None:
         roles["most uncertain"] = _first(-spread, count)

@@ -8,16 +8,9 @@ from typing import Any, TypeVar
 import numpy as np
 import pandas as pd
 
-from ...core.model.results import ESTIMATE_COLUMNS, Diagnostic
+from ...core.model.results import ESTIMATE_COLUMNS, Diagnostic, Omission
 from ...core.model.sampling import Sampling, share_interval, t_quantile
-from ...core.statistics.score_intervals import (
-    area_interval,
-    auc_rows,
-    explained_interval,
-    normal_quantile,
-    on_log_scale,
-    wilson,
-)
+from ...core.statistics import score_intervals as ends
 from ...core.support.arrays import BoolArray, FloatArray
 from ...evidence import ids
 
@@ -69,20 +62,21 @@ def rate_of(hits: FloatArray, sampling: Sampling, level: float) -> dict[str, Any
     """Return the share of hits with its Wilson interval, at the effective number of rows."""
     mean, error = (float(value) for value in sampling.mean(hits))
     share = min(max(mean, 0.0), 1.0)
-    return estimate(share, error, wilson(share, sampling.effective_n(share, error), normal_quantile(level)), level)
+    n, z = sampling.effective_n(share, error), ends.normal_quantile(level)
+    return estimate(share, error, ends.wilson(share, n, z), level)
 
 
 def size_of(values: FloatArray, sampling: Sampling, level: float, most: float = np.inf) -> dict[str, Any]:
     """Return the mean of rows that are never below 0, nor above `most`, with its interval on the log scale."""
     mean, error, t = _parts(values, sampling, level)
-    lower, upper = on_log_scale(mean, error, t)
+    lower, upper = ends.on_log_scale(mean, error, t)
     return estimate(mean, error, (lower, min(upper, most)), level)
 
 
 def explained_of(values: FloatArray, sampling: Sampling, level: float) -> dict[str, Any]:
     """Return R², the mean of its row values, with its interval on the scale of log(1 − R²)."""
     mean, error, t = _parts(values, sampling, level)
-    return estimate(mean, error, explained_interval(mean, error, t), level)
+    return estimate(mean, error, ends.explained_interval(mean, error, t), level)
 
 
 def area_of(
@@ -99,9 +93,9 @@ def area_of(
     design = 1.0
     if sampling.codes is not None or np.ptp(sampling.weights[used]) > _ROUNDING:
         rows = np.full(int(used.sum()), 1 / used.sum())
-        plain = float(np.var(auc_rows(score[used], event[used], rows), ddof=1)) / len(rows)
+        plain = float(np.var(ends.auc_rows(score[used], event[used], rows), ddof=1)) / len(rows)
         design = max(error**2 / plain, _LEAST_DESIGN) if plain > 0 else 1.0
-    return estimate(mean, error, area_interval(mean, error, counts, t, design), level)
+    return estimate(mean, error, ends.area_interval(mean, error, counts, t, design), level)
 
 
 def _parts(values: FloatArray, sampling: Sampling, level: float) -> tuple[float, float, float]:
@@ -157,23 +151,46 @@ K = TypeVar("K", bound=Hashable)
 
 
 def diagnostic(
-    id: str, title: str, records: Iterable[Any], columns: Sequence[str], x: str, value: str = "estimate", **parts: Any
+    id: str,
+    title: str,
+    records: Iterable[Any],
+    columns: Sequence[str] = (),
+    x: str | float = 0.0,
+    value: str = "estimate",
+    omissions: Iterable[Omission] = (),
+    **parts: Any,
 ) -> Diagnostic:
-    """Return a diagnostic of `records` (mappings, or tuples in order): `ESTIMATE_COLUMNS`, then `columns`.
+    """Return a result whose frame repeats two columns of its estimates, `x` (or has one number there) and `value`.
 
-    What a mapping lacks is NaN. The frame shows the columns `x` and `value`; `parts` are further fields.
-
-    Examples
-    --------
-    >>> from uq_report.methods.shared.estimates import estimate
-    >>> row = estimate(0.2, 0.1, (0.0, 0.4), 0.95, "share")
-    >>> result = diagnostic("demo.share", "Demo", [row | {"item": "all", "n": 5}], ["item", "n"], x="n")
-    >>> result.explainer, result.frame[["x", "value"]].to_numpy().tolist()
-    ('demo', [[5.0, 0.2]])
+    Parameters
+    ----------
+    records : iterable
+        One estimate each: a mapping, or a sequence in the order of the columns; or the omission in its place. Or a
+        table of the estimates.
+    columns : sequence of str
+        The result's own columns, behind those of every estimate; a table has them.
+    omissions : iterable of Omission
+        Those that no record stands for; they come first.
+    **parts
+        Notes, meta and the other fields of a result.
     """
-    estimates = pd.DataFrame(list(records), columns=[*ESTIMATE_COLUMNS, *columns])
-    frame = estimates.assign(x=estimates[x].astype(float), value=estimates[value])[list(Diagnostic.columns)]
+    lines = [] if isinstance(records, pd.DataFrame) else list(records)
+    found = [line for line in lines if not isinstance(line, Omission)]
+    estimates = pd.DataFrame(found, columns=[*ESTIMATE_COLUMNS, *columns])
+    estimates = records if isinstance(records, pd.DataFrame) else estimates
+    at = estimates[x].astype(float) if isinstance(x, str) else x
+    frame = estimates.assign(x=at, value=estimates[value])[list(Diagnostic.columns)]
+    parts["omissions"] = (*omissions, *(line for line in lines if isinstance(line, Omission)))
     return Diagnostic(id=id, explainer=ids.explainer_of(id), title=title, frame=frame, estimates=estimates, **parts)
+
+
+def points(id: str, title: str, records: Any, columns: Sequence[str] = (), **parts: Any) -> Diagnostic:
+    """Return a result of points without estimates; `records` are a table, or tuples in the order of its columns."""
+    frame, none = (
+        pd.DataFrame(records, columns=list(Diagnostic.columns)),
+        pd.DataFrame(columns=[*ESTIMATE_COLUMNS, *columns]),
+    )
+    return Diagnostic(id=id, explainer=ids.explainer_of(id), title=title, frame=frame, estimates=none, **parts)
 
 
 def grouped(items: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:

@@ -9,19 +9,9 @@ from typing import ClassVar, NamedTuple
 import numpy as np
 import pandas as pd
 
+from ...checks import reading
 from ...checks.family import Judge, NotJudgedError, Said, TableCheck, family, needed, outcome, require, together
-from ...checks.reading import (
-    RuleOutcome,
-    absent,
-    and_with,
-    freedom,
-    lacking,
-    listed,
-    size_beyond,
-    size_within,
-    two_sided,
-    with_reasons,
-)
+from ...checks.reading import RuleOutcome, listed
 from ...checks.rule import Rule
 from ...core.model.measures import ENTROPY, LOG_ODDS, PREDICTION, Measure
 from ...core.statistics.curve_gap import LEAST, widest_parting
@@ -35,16 +25,6 @@ from ...evidence.finding import Outcome, Symptom
 from ...evidence.importance import Pfi, PfiLine
 from ...evidence.information import RedundancyJoint
 from ...evidence.profiles import Ale, Pdp
-from ...evidence.rows import (
-    CopiesLine,
-    ShiftLine,
-    SupportCopies,
-    SupportLine,
-    SupportShift,
-    SupportValues,
-    SupportView,
-    ValueLine,
-)
 from ...evidence.run import Run
 from ...evidence.subject import SubjectFacts
 from ...evidence.view import largest_first, of_measure
@@ -122,7 +102,7 @@ NEAR_COPIES = Rule(
 
 
 def _shuffled(rule: Rule, run: Run) -> RuleOutcome:
-    view, _ = _views(run)
+    view = needed(facts.SupportView, run)
     limit = rule.thresholds["shuffled"]
     lines = largest_first(line for line in view.lines if line.item == facts.SHUFFLED)
     excess, errors = np.array([(line.estimate - limit, line.std_error) for line in lines]).reshape(-1, 2).T
@@ -131,7 +111,7 @@ def _shuffled(rule: Rule, run: Run) -> RuleOutcome:
         lines,
         lambda x: {"share": x.estimate},
         lambda *raised: _extrapolates(raised, limit),
-        p_values=np.where(excess > 0, two_sided(excess, errors, freedom(run, view.units - 1)) / 2, 1.0),
+        p_values=np.where(excess > 0, reading.two_sided(excess, errors, reading.freedom(run, view.units - 1)) / 2, 1.0),
         by=together,
         undecided=lambda rest: [
             f"{short(x.feature)} ({interval(100 * x.lower, 100 * x.upper)}% of the observations)"
@@ -144,10 +124,6 @@ def _shuffled(rule: Rule, run: Run) -> RuleOutcome:
     )
 
 
-def _views(run: Run) -> tuple[SupportView, SupportValues]:
-    return needed(SupportView, run), needed(SupportValues, run)
-
-
 def _symptoms(codes: Sequence[str], size: float, rule: Rule) -> tuple[Symptom, ...]:
     """Return what a shift explains: a cause is claimed from medium on, below it may be related; none of small ones."""
     if size < rule.thresholds[LOW[rule.code]]:
@@ -155,7 +131,7 @@ def _symptoms(codes: Sequence[str], size: float, rule: Rule) -> tuple[Symptom, .
     return tuple(Symptom(code=code, possible=size < rule.thresholds["medium"]) for code in codes)
 
 
-def _outside(rule: Rule, line: SupportLine) -> Said:
+def _outside(rule: Rule, line: facts.SupportLine) -> Said:
     return {
         "statement": f"{_share(line)} of the observations lie outside the training domain; of observations drawn as "
         f"the training sample at most {share_words(line.expected)} would. There the model extrapolates, and its stated "
@@ -167,13 +143,13 @@ def _outside(rule: Rule, line: SupportLine) -> Said:
     }
 
 
-def _extrapolates(lines: Sequence[SupportLine], limit: float) -> Said:
+def _extrapolates(lines: Sequence[facts.SupportLine], limit: float) -> Said:
     """Return one finding on all features whose shuffle leaves the support, the farthest first."""
     others = [f"{short(other.feature)} ({share_words(other.estimate)})" for other in lines[1:]]
     return {
         "statement": f"Permuting {short(lines[0].feature)} moves {_share(lines[0])} of the observations outside the "
-        f"training domain{and_with('; so does', others)}. Permutation importance then describes extrapolation, not the "
-        "value of the feature.",
+        f"training domain{reading.and_with('; so does', others)}. Permutation importance then describes extrapolation, "
+        "not the value of the feature.",
         "remedy": "Read the local effect beside the permutation importance. Alternatively, permute the feature "
         "together with those it depends on.",
         **about(lines[0], ids.SUPPORT, features=tuple(line.feature for line in lines), threshold=limit),
@@ -181,7 +157,7 @@ def _extrapolates(lines: Sequence[SupportLine], limit: float) -> Said:
 
 
 def _values(rule: Rule, run: Run) -> RuleOutcome:
-    _, view = _views(run)
+    view = needed(facts.SupportValues, run)
     untested = [1.0] * (view.tests - len(view.lines))  # tests without such a value: they count, and have no line
     return family(
         rule,
@@ -194,7 +170,7 @@ def _values(rule: Rule, run: Run) -> RuleOutcome:
     )
 
 
-def _unseen(lines: Sequence[ValueLine], rule: Rule) -> Said:
+def _unseen(lines: Sequence[facts.ValueLine], rule: Rule) -> Said:
     """Return the finding on one feature with values that the training rows do not have."""
     largest = max(lines, key=lambda line: line.share)
     return {
@@ -213,13 +189,13 @@ def _unseen(lines: Sequence[ValueLine], rule: Rule) -> Said:
 
 
 def _copies(rule: Rule, run: Run) -> RuleOutcome:
-    lines = needed(SupportCopies, run).lines
+    lines = needed(facts.SupportCopies, run).lines
     words = [f"{share_words(x.share)} of the test and {share_words(x.share_train)} of the training" for x in lines]
     passed = f"Near copies of a training observation are {listed(words)} observations."
     return family(rule, lines, lambda x: {"excess": x.least}, lambda x: _near_copies(rule, x), passed=passed)
 
 
-def _near_copies(rule: Rule, line: CopiesLine) -> Said:
+def _near_copies(rule: Rule, line: facts.CopiesLine) -> Said:
     return {
         "statement": f"{share_words(line.share)} of {line.n} observations lie far closer to one training "
         f"observation than to the next; of training observations {share_words(line.share_train)} do, an excess of at "
@@ -228,11 +204,11 @@ def _near_copies(rule: Rule, line: CopiesLine) -> Said:
         "remedy": "Find out where these observations come from. Split the data so that measurements of one unit stay "
         "together, and audit again.",
         "affected": f"at least {share_words(line.least)} of {line.n} observations",
-        **about(line, SupportCopies.id, threshold=rule.thresholds["copies"]),
+        **about(line, facts.SupportCopies.id, threshold=rule.thresholds["copies"]),
     }
 
 
-def _share(line: SupportLine) -> str:
+def _share(line: facts.SupportLine) -> str:
     """Return a share with its interval in words."""
     return share_words(line.estimate, line.lower, line.upper, confidence=line.confidence)
 
@@ -283,7 +259,7 @@ class SupportCheck(TableCheck):
         return outcome(self, run, self._rows_outside, _shuffled, _values, _copies)
 
     def _rows_outside(self, rule: Rule, run: Run) -> RuleOutcome:
-        view, _ = _views(run)
+        view = needed(facts.SupportView, run)
         line = next(line for line in view.lines if line.item == facts.OUTSIDE)
         wide = line.upper > line.expected + self.tolerance
         return family(
@@ -292,19 +268,19 @@ class SupportCheck(TableCheck):
             lambda x: {"p_value": x.p_value, "excess": x.estimate - x.expected},
             lambda x: _outside(rule, x),
             undecided=lambda rest: [f"the share of observations outside, {_share(line)}"] if rest and wide else [],
-            size=size_beyond(run, [(line.std_error, self.tolerance)], "no more than expected are outside"),
+            size=reading.size_beyond(run, [(line.std_error, self.tolerance)], "no more than expected are outside"),
             passed=f"{_share(line)} of the observations are outside the training domain; of observations drawn as the "
             f"training sample {share_words(line.expected)} would be.",
         )
 
 
 def _shifted(rule: Rule, run: Run) -> RuleOutcome:
-    lines, limit = needed(SupportShift, run).lines, share_words(rule.thresholds["low"])
+    lines, limit = needed(facts.SupportShift, run).lines, share_words(rule.thresholds["low"])
     passed = f"No feature is shown to be farther than {limit} from its distribution in training."
     return family(rule, lines, lambda line: {"lower": line.lower}, lambda line: _shift(rule, line), passed=passed)
 
 
-def _shift(rule: Rule, line: ShiftLine) -> Said:
+def _shift(rule: Rule, line: facts.ShiftLine) -> Said:
     least = share_words(line.lower)
     return {
         "statement": f"The distribution of {short(line.feature)} differs from training: at least {least} of the "
@@ -317,7 +293,7 @@ def _shift(rule: Rule, line: ShiftLine) -> Said:
             Symptom(code=NEW_VALUES, feature=line.feature),
             *_symptoms((OUTSIDE_ROWS, *OF_MODEL), line.lower, rule),
         ),
-        **about(line, SupportShift.id, features=(line.feature,), threshold=rule.thresholds["low"]),
+        **about(line, facts.SupportShift.id, features=(line.feature,), threshold=rule.thresholds["low"]),
     }
 
 
@@ -375,23 +351,23 @@ def _surer(rule: Rule, run: Run) -> RuleOutcome:
     """Judge by how much the model becomes more confident when a feature is exchanged."""
     view = needed(Pfi, run)
     lines = largest_first(of_measure(view.lines, ENTROPY.name), sign=-1)
-    require(lines, lacking(view, ENTROPY.name))
+    require(lines, reading.lacking(view, ENTROPY.name))
     margin = rule.thresholds["margin"]
     excess, errors = np.array([(-x.estimate - margin, np.nan if x.unreliable else x.std_error) for x in lines]).T
 
     def inconclusive(rest: Sequence[PfiLine]) -> tuple[str, ...]:
         features = [x.feature for x in view.lines if x in rest and (x.unreliable or not x.lower >= -margin)]
-        return with_reasons(view, features, ENTROPY.name)
+        return reading.with_reasons(view, features, ENTROPY.name)
 
     return family(
         rule,
         lines,
         lambda x: {"lowered": -x.estimate},
         lambda *raised: _exchanged(margin, raised, run),
-        p_values=np.where(excess > 0, two_sided(excess, errors, view.degrees_of_freedom), 1.0),
+        p_values=np.where(excess > 0, reading.two_sided(excess, errors, view.degrees_of_freedom), 1.0),
         by=together,
         undecided=inconclusive,
-        size=size_within(run, lines),
+        size=reading.size_within(run, lines),
         passed="Permuting no feature lowers the stated uncertainty beyond the margin.",
     )
 
@@ -404,7 +380,7 @@ def _exchanged(margin: float, lines: Sequence[PfiLine], run: Run) -> Said:
     outside = _exchanged_outside(run, features)
     return {
         "statement": f"Permuting {short(line.feature)} lowers the stated uncertainty by {words}"
-        f"{and_with('; so does', others)}. {outside or UNTESTED}",
+        f"{reading.and_with('; so does', others)}. {outside or UNTESTED}",
         "remedy": "Collect outcomes there before relying on the stated uncertainty.",
         "measures": (ENTROPY.name,),
         "threshold": -margin,
@@ -417,16 +393,13 @@ UNTESTED = "Whether it is calibrated there is not tested."
 
 def _exchanged_outside(run: Run, features: Sequence[str]) -> str:
     """Say how many of the exchanged rows are outside the support; empty where that is not known."""
-    view = SupportView.find(run)
+    view = facts.SupportView.find(run)
     lines = view.lines if view else ()
     parts = [line.estimate for line in lines if line.item == facts.SHUFFLED and line.feature in features]
-    up_to = "Up to " if len(features) > 1 else ""
-    return (
-        f"{up_to}{share_words(max(parts))} of the permuted observations are outside the training domain; whether "
-        "the uncertainty is calibrated there is not tested."
-        if parts
-        else ""
-    )
+    if not parts:
+        return ""
+    share = f"{'Up to ' if len(features) > 1 else ''}{share_words(max(parts))} of the permuted observations"
+    return f"{share} are outside the training domain; whether the uncertainty is calibrated there is not tested."
 
 
 def _pictured(run: Run, features: Sequence[str]) -> tuple[str, ...]:
@@ -456,7 +429,7 @@ class CurveDifference(NamedTuple):
 def _curves(rule: Rule, run: Run) -> RuleOutcome:
     """Judge PDP against ALE on the scale where models are additive."""
     missing = [view.id for view in (Ale, Pdp) if view.find(run) is None]
-    require(not missing, " and ".join(absent(run, name) for name in missing))
+    require(not missing, " and ".join(reading.absent(run, name) for name in missing))
     local, average = needed(Ale, run), needed(Pdp, run)
     # models are additive in the log-odds, and a regression in its prediction: on other scales curves differ anyway
     scales = (LOG_ODDS, PREDICTION) if SubjectFacts.of(run).task == "regression" else (LOG_ODDS,)
@@ -467,13 +440,10 @@ def _curves(rule: Rule, run: Run) -> RuleOutcome:
     require(pairs, "no numeric feature has both an average and a local effect")
     largest = max(float(np.ptp(curve[col.ESTIMATE])) for pair in pairs.values() for curve in pair)
     curved = {name: pair for name, pair in pairs.items() if not _flat(*pair)}
-    unknown = [
-        name
-        for name, (ale, pdp) in curved.items()
-        if ale[col.STD_ERROR_CHANGE].isna().any() or pdp[col.STD_ERROR].isna().any()
-    ]
-    known = {name: pair for name, pair in curved.items() if name not in unknown}
-    compared = (_compared(name, *pair, rule.thresholds, len(pairs), largest) for name, pair in known.items())
+    errors = {f: pd.concat([ale[col.STD_ERROR_CHANGE], pdp[col.STD_ERROR]]) for f, (ale, pdp) in curved.items()}
+    unknown = [name for name in curved if errors[name].isna().any()]
+    known = [name for name in curved if name not in unknown]
+    compared = (_compared(name, *pairs[name], rule.thresholds, len(pairs), largest) for name in known)
     return family(
         rule,
         sorted((x for x in compared if x is not None), key=lambda x: -x.share),
@@ -555,7 +525,7 @@ def _curve_difference(measure: Measure, differences: Sequence[CurveDifference], 
         "statement": f"Between {short(first.feature)} = {plain(first.start)} and {plain(first.end)} the "
         f"{measure.title} changes by {number(first.local)} near the data, and by {number(first.average)} when every "
         f"observation is set to these values: a difference of {share_words(first.share)} of the largest range of any "
-        f"curve{and_with(', and so along', others)}. The effect there depends on correlated features.",
+        f"curve{reading.and_with(', and so along', others)}. The effect there depends on correlated features.",
         "remedy": "Read the local effect of these features, not the average one.",
         "measures": (measure.name,),
         "features": features,
