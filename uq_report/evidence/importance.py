@@ -57,12 +57,6 @@ class Pfi(View):
     spread: str = ""
 
 
-class PfiTrain(Pfi):
-    """Permutation importance on the training rows."""
-
-    id: ClassVar[str] = ids.PFI_TRAIN
-
-
 # `ReadingLine.item`: what permuting a feature does to the log loss and to the stated uncertainty
 ALIKE, LESS, MORE = "both rise alike", "uncertainty rises less than the loss", "uncertainty rises more than the loss"
 HIDDEN, OPEN_RISE = "loss rises, uncertainty does not", "loss rises, change of uncertainty inconclusive"
@@ -190,14 +184,6 @@ class DriverLine(EstimateLine):
     ranked: bool = True
 
 
-class UncertaintyChange(View):
-    """The size of the change of the uncertainty, feature by feature; `sizes` says that no value has a sign."""
-
-    id: ClassVar[str] = ids.PFI_UNCERTAINTY
-    lines: tuple[DriverLine, ...]
-    sizes: bool = True
-
-
 class UnitLine(DriverLine):
     """The size of a unit of features, or (`item`) the average difference between two observations.
 
@@ -242,26 +228,11 @@ class ShapImportance(View):
     sizes: bool = False
 
 
-class DalexLine(EstimateLine):
-    """dalex's importance and the range of its rounds."""
-
-    spread_low: float
-    spread_high: float
-
-
 class WithLosses(View):
     """An importance that may record its measures before any shuffle (`full_model`), with y shuffled (`baseline`)."""
 
     baseline: Mapping[str, float] = field(default_factory=dict)
     full_model: Mapping[str, float] = field(default_factory=dict)
-
-
-class DalexParts(WithLosses):
-    """dalex's permutation importance."""
-
-    id: ClassVar[str] = ids.DALEX_PARTS
-    lines: tuple[DalexLine, ...]
-    losses: Mapping[str, str] = field(default_factory=dict)
 
 
 class RSensLine(EstimateLine):
@@ -284,22 +255,3 @@ class RSensView(View):
     spreads: Mapping[str, float] = field(default_factory=dict)
     steps: Mapping[str, float] = field(default_factory=dict)
     relative_error: Mapping[str, float] = field(default_factory=dict)
-
-
-class RSensComparators(RSensView):
-    """Comparators of R-sens that describe the prediction alone."""
-
-    id: ClassVar[str] = ids.RSENS_COMPARATORS
-
-
-class RSensPairLine(RSensLine):
-    """Sensitivity to two features moved together."""
-
-    feature_2: str
-
-
-class RSensInteraction(RSensView):
-    """R-sens₂ of pairs."""
-
-    id: ClassVar[str] = ids.RSENS_INTERACTION
-    lines: tuple[RSensPairLine, ...]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
 from typing import Any, ClassVar
 
 from . import columns as col
@@ -69,16 +68,6 @@ class CorrectedLine(EstimateLine):
     plain: float
     rank: int
     plain_rank: int
-
-
-class CidCorrected(View):
-    """Importance corrected for cover by the map of Pereira et al., equations 3 and 4."""
-
-    id: ClassVar[str] = ids.CID_CORRECTED
-    lines: tuple[CorrectedLine, ...]
-    maps: Mapping[str, Any] = field(default_factory=dict)
-    coefficients: tuple[str, ...] = ()
-    estimator: str = ""
 
 
 class CoverLine(ItemLine):
@@ -187,33 +176,3 @@ class AgreementView(View):
     def contradictions(self) -> tuple[Mapping[str, Any], ...]:
         """The disagreements of methods that give the same kind of number."""
         return tuple(case for case in self.disagreements if same_convention(*case["methods"]))
-
-
-class PairLine(ItemLine):
-    """Agreement (`item`) of the rankings `first` and `second`."""
-
-    first: str
-    second: str
-    n_features: int
-    top_k: int
-    by_chance: float
-
-
-class AgreementPairs(View):
-    """Pairwise agreement of rankings."""
-
-    id: ClassVar[str] = ids.AGREEMENT_PAIRS
-    lines: tuple[PairLine, ...]
-
-
-class StabilityLine(ItemLine):
-    """Entropy of the rank over bootstrap samples, at most `largest`."""
-
-    largest: float
-
-
-class AgreementStability(View):
-    """How stable each method's ranks are over bootstrap samples."""
-
-    id: ClassVar[str] = ids.AGREEMENT_STABILITY
-    lines: tuple[StabilityLine, ...]

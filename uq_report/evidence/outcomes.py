@@ -46,11 +46,6 @@ class ScoreLine(ItemLine):
         return self.item.endswith("_skill")
 
     @property
-    def is_tested(self) -> bool:
-        """Whether there is a test of it."""
-        return not np.isnan(self.p_value)
-
-    @property
     def judges_uncertainty(self) -> bool:
         """Whether it is about the uncertainty rather than the prediction."""
         return self.item in OF_UNCERTAINTY or self.item.startswith("sharpness")
@@ -253,11 +248,3 @@ class GroupsUse(View):
 
     id: ClassVar[str] = ids.GROUPS_USE
     lines: tuple[UseLine, ...]
-
-
-class DalexPerformance(View):
-    """dalex's scores of the whole model; classes are cut at `cutoff`."""
-
-    id: ClassVar[str] = ids.DALEX_PERFORMANCE
-    lines: tuple[ItemLine, ...]
-    cutoff: float = UNKNOWN

@@ -178,21 +178,6 @@ class Shap(Attributions):
     by_tree_explainer: bool = False
 
 
-class BreakDownLine(AttributionLine):
-    """A contribution in a break-down, at its `position` in the order of the features."""
-
-    position: int
-    spread_low: float
-    spread_high: float
-
-
-class DalexRows(Attributions):
-    """dalex's break-down of single rows."""
-
-    id: ClassVar[str] = ids.DALEX_ROWS
-    lines: tuple[BreakDownLine, ...]
-
-
 class PairedLine(EstimateLine):
     """A difference with its paired interval, and what each model has."""
 

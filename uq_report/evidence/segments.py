@@ -87,12 +87,6 @@ class SegmentPeriods(SegmentsView):
     id: ClassVar[str] = ids.SEGMENTS_PERIODS
 
 
-class SegmentRows(View):
-    """The observations of each segment, and the most uncertain ones: `item` names the segment, `x` the row of X."""
-
-    id: ClassVar[str] = ids.SEGMENTS_ROWS
-
-
 class SegmentFeatureLine(ItemLine):
     """What exchanging a feature changes of a segment's mean: from `before` to `after`, both less the rest's mean."""
 

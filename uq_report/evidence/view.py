@@ -99,10 +99,6 @@ class View(Frozen):
         result = run.find(cls.id) if isinstance(run, Run) else run.get(cls.id)
         return None if result is None else cls.from_result(result)
 
-    def to_frame(self) -> pd.DataFrame:
-        """Return the lines as a table, a column per field."""
-        return table_of(self.lines, _shape(type(self))[0])
-
     @property
     def omissions(self) -> tuple[Omission, ...]:
         """What the result leaves out, and why."""

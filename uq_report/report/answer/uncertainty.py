@@ -13,23 +13,7 @@ from ...checks.reading import likelihood, signs
 from ...core.support.numbers import fixed, interval, number, places, unit_phrase
 from ...core.support.text import count
 from ...document.text import joined, mention, mentions, name, spaced
-from ...evidence.importance import (
-    ABOUT_0,
-    ALIKE,
-    CONFIDENT,
-    CONSTANT,
-    DIFFERS,
-    HIDDEN,
-    LESS,
-    MORE,
-    OPEN_RISE,
-    POSITIVE,
-    DriversView,
-    Pfi,
-    PfiReading,
-    ReadingLine,
-    UnitLine,
-)
+from ...evidence import importance as views
 from ...evidence.information import WITHOUT_TARGET, RedundancyView
 from ...evidence.view import EstimateLine, by_feature, of_measure
 from ...reading.run_reader import RunReader
@@ -51,9 +35,9 @@ class UncertaintyDrivers(NamedTuple):
     """What drives the uncertainty, as sentences read it: the difference between two observations, and the units."""
 
     e: RunReader
-    view: DriversView
-    difference: UnitLine
-    units: tuple[UnitLine, ...]
+    view: views.DriversView
+    difference: views.UnitLine
+    units: tuple[views.UnitLine, ...]
     unit: str
     n: str
 
@@ -63,11 +47,11 @@ class UncertaintyDrivers(NamedTuple):
         return OBJECTS.get(self.difference.measure, self.e.words(self.difference.measure).title)
 
     @property
-    def leaders(self) -> tuple[UnitLine, ...]:
+    def leaders(self) -> tuple[views.UnitLine, ...]:
         """The units that may lead."""
         return tuple(line for line in self.units if line.first == 1)
 
-    def called(self, line: UnitLine) -> str:
+    def called(self, line: views.UnitLine) -> str:
         """Return a unit in words: a feature, associated features, or a group that the owner named."""
         members = self.view.units.get(line.feature, ())
         if not members:
@@ -77,7 +61,7 @@ class UncertaintyDrivers(NamedTuple):
         lead = f"the group “{name(line.feature)}” ({names}," if owner else f"the correlated features {names} ("
         return f"{lead}{' ' if owner else ''}permuted together)"
 
-    def size(self, line: UnitLine) -> str:
+    def size(self, line: views.UnitLine) -> str:
         """Return a size with its unit, rounded to its interval."""
         return f"{rounded(line)} {self.unit}".rstrip()
 
@@ -102,7 +86,7 @@ def confidence_words(line: EstimateLine) -> str:
 
 def read(e: RunReader) -> UncertaintyDrivers | None:
     """Return what drives the uncertainty; None where it was not measured."""
-    view = DriversView.find(e.run)
+    view = views.DriversView.find(e.run)
     if view is None or not view.lines:
         return None
     measure, n = view.measures[0], e.subject.n
@@ -116,23 +100,23 @@ def uncertainty(drivers: UncertaintyDrivers) -> str:
     difference = drivers.difference
     if difference.estimate == 0:
         return "The model states the same uncertainty for every observation."
-    if difference.verdict == CONSTANT:
+    if difference.verdict == views.CONSTANT:
         return (
             f"The stated uncertainty is practically the same for all observations (average difference "
             f"{drivers.size(difference)}, tolerance {number(difference.margin, 2)}): no feature determines it."
         )
-    if difference.verdict != DIFFERS:
+    if difference.verdict != views.DIFFERS:
         return f"Whether the stated uncertainty differs between observations is inconclusive ({drivers.n})."
     return spaced(_leading(drivers), _rare(drivers), _flagged(drivers), _unused(drivers))
 
 
 def _leading(drivers: UncertaintyDrivers) -> str:
     """Say which unit leads, or which may, or that none dominates."""
-    shown, leaders = [line for line in drivers.units if line.verdict == POSITIVE], drivers.leaders
-    if not shown and all(line.verdict == ABOUT_0 for line in drivers.units):
+    shown, leaders = [line for line in drivers.units if line.verdict == views.POSITIVE], drivers.leaders
+    if not shown and all(line.verdict == views.ABOUT_0 for line in drivers.units):
         limit = f"a tenth of the average difference between two observations ({drivers.size(drivers.difference)})"
         return f"No feature alone changes the {drivers.what} by more than {limit}."
-    if not leaders or any(line.verdict != POSITIVE for line in leaders):
+    if not leaders or any(line.verdict != views.POSITIVE for line in leaders):
         return f"Which features drive the uncertainty most is inconclusive ({drivers.n})."
     if len(leaders) > NAMED:
         low, *_, high = sorted(line.estimate for line in leaders)
@@ -147,7 +131,7 @@ def _leading(drivers: UncertaintyDrivers) -> str:
     return spaced(_leader(drivers, leaders[0]), _following(drivers, shown, leaders))
 
 
-def _leader(drivers: UncertaintyDrivers, line: UnitLine) -> str:
+def _leader(drivers: UncertaintyDrivers, line: views.UnitLine) -> str:
     """Say which unit leads, by how much, and how much of the difference between two observations that is."""
     degree = "mainly" if line.share_lower >= MAINLY and not line.flag else "most"
     together = "them" if line.feature in drivers.view.units else "it"
@@ -158,7 +142,7 @@ def _leader(drivers: UncertaintyDrivers, line: UnitLine) -> str:
     )
 
 
-def _following(drivers: UncertaintyDrivers, shown: Sequence[UnitLine], leaders: Sequence[UnitLine]) -> str:
+def _following(drivers: UncertaintyDrivers, shown: Sequence[views.UnitLine], leaders: Sequence[views.UnitLine]) -> str:
     """Name the units after the leaders."""
     after = [line for line in shown if line not in leaders][:FOLLOWING]
     names = joined([f"{drivers.called(line)} ({rounded(line, leaders[0])})" for line in after])
@@ -167,7 +151,7 @@ def _following(drivers: UncertaintyDrivers, shown: Sequence[UnitLine], leaders: 
 
 def _rare(drivers: UncertaintyDrivers) -> str:
     """Name a unit that leads by mean squares: it changes few pairs, and those by much."""
-    rare = next((line for line in drivers.units if line.rare and line.verdict == POSITIVE), None)
+    rare = next((line for line in drivers.units if line.rare and line.verdict == views.POSITIVE), None)
     if rare is None:
         return ""
     much = f"{number(rare.where_changed, 2)} {drivers.unit}".rstrip()
@@ -177,7 +161,7 @@ def _rare(drivers: UncertaintyDrivers) -> str:
 
 def _flagged(drivers: UncertaintyDrivers) -> str:
     """Say that part of a leader's size arises from combinations of values that do not occur."""
-    flagged = [line for line in drivers.leaders[:NAMED] if line.flag and line.verdict == POSITIVE]
+    flagged = [line for line in drivers.leaders[:NAMED] if line.flag and line.verdict == views.POSITIVE]
     shifts = [number(line.shift, 2) for line in flagged if line.shift_lower * line.shift_upper > 0]
     means = f" (mean shift {joined(shifts)} {drivers.unit}".rstrip() + ")" if shifts else ""
     text = f"Part of this size arises from combinations of values that do not occur in the data{means}."
@@ -206,7 +190,7 @@ class Corrupted(NamedTuple):
 
     loss: EstimateLine
     entropy: EstimateLine
-    gap: ReadingLine
+    gap: views.ReadingLine
     predicted: EstimateLine | None
 
     @property
@@ -217,13 +201,17 @@ class Corrupted(NamedTuple):
     @property
     def case(self) -> str:
         """Which sentence says what happens; empty where that is inconclusive."""
-        hidden = self.gap.item == HIDDEN
-        if self.predicted is not None and (hidden or self.gap.item == OPEN_RISE):
+        hidden = self.gap.item == views.HIDDEN
+        if self.predicted is not None and (hidden or self.gap.item == views.OPEN_RISE):
             if self.predicted.upper < PREDICTABLE:
                 return UNPREDICTABLE
             if hidden and self.predicted.estimate >= PREDICTABLE:
                 return IN_PART
-        return self.gap.item if self.gap.item in (HIDDEN, LESS, ALIKE, MORE, CONFIDENT) else ""
+        return (
+            self.gap.item
+            if self.gap.item in (views.HIDDEN, views.LESS, views.ALIKE, views.MORE, views.CONFIDENT)
+            else ""
+        )
 
 
 UNPREDICTABLE, IN_PART = "not predictable", "predictable in part"
@@ -255,14 +243,14 @@ def _words(some: Sequence[Corrupted]) -> dict[str, str]:
 
 def _corrupted(e: RunReader) -> list[Corrupted]:
     """Return the features whose corruption increases the log loss, largest first, after Holm's adjustment."""
-    importance, reading, redundancy = Pfi.find(e.run), PfiReading.find(e.run), RedundancyView.find(e.run)
+    importance, reading, redundancy = views.Pfi.find(e.run), views.PfiReading.find(e.run), RedundancyView.find(e.run)
     if importance is None or reading is None:
         return []
     gaps, loss = by_feature(reading.lines), likelihood(importance)
     entropies = by_feature(of_measure(importance.lines, "entropy"))
     lines = redundancy.lines if redundancy is not None else ()
     predicted = by_feature(line for line in lines if line.item == WITHOUT_TARGET)
-    losses = [line for line in signs(importance, loss, LEVEL).values() if line.verdict == POSITIVE]
+    losses = [line for line in signs(importance, loss, LEVEL).values() if line.verdict == views.POSITIVE]
     costly = [line for line in losses if line.feature in gaps and line.feature not in e.subject.groups]
     costly.sort(key=lambda line: -line.estimate)
     return [Corrupted(x, entropies[x.feature], gaps[x.feature], predicted.get(x.feature)) for x in costly[:NAMED]]
@@ -274,9 +262,9 @@ _SENTENCES: Mapping[str, str] = {
     "features, so hardly any model could detect {it}: check {it} at data entry.",
     IN_PART: f"{_RAISED} without increasing the stated uncertainty, although the other features predict {{feature}} "
     "in part (R² {skills}).",
-    HIDDEN: f"{_RAISED} without increasing the stated uncertainty.",
-    LESS: f"{_RAISED} and the stated uncertainty by {{rises}} nats: {{gaps}} nats are not signalled.",
-    ALIKE: f"{_RAISED}, and the stated uncertainty rises by as much as the loss.",
-    MORE: f"{_RAISED}, and the stated uncertainty rises by more than the loss.",
-    CONFIDENT: f"{_RAISED}, and the model becomes more confident (entropy {{falls}} nats).",
+    views.HIDDEN: f"{_RAISED} without increasing the stated uncertainty.",
+    views.LESS: f"{_RAISED} and the stated uncertainty by {{rises}} nats: {{gaps}} nats are not signalled.",
+    views.ALIKE: f"{_RAISED}, and the stated uncertainty rises by as much as the loss.",
+    views.MORE: f"{_RAISED}, and the stated uncertainty rises by more than the loss.",
+    views.CONFIDENT: f"{_RAISED}, and the model becomes more confident (entropy {{falls}} nats).",
 }

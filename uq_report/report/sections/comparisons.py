@@ -7,21 +7,7 @@ from math import isfinite, isnan
 from ...core.support.numbers import number
 from ...core.support.text import count
 from ...document.text import joined, mention, mentions, name, value_words
-from ...evidence.comparisons import (
-    ACCURACY_GAIN,
-    ERROR_SIZE,
-    EXPECTED_COST,
-    IN_THE_LARGE,
-    NET_BENEFIT,
-    NET_BENEFIT_GAIN,
-    RESIDUAL,
-    TRAINING_GAP,
-    ComparisonLine,
-    Comparisons,
-    NetBenefit,
-    PredictionResiduals,
-    Roc,
-)
+from ...evidence import comparisons as views
 from ...evidence.outcomes import CalibrationView
 from ...reading.run_reader import RunReader
 from ...reading.sentences import estimate_words, scaled, share, unbracketed
@@ -33,7 +19,7 @@ COSTS = {0.25: "a quarter of", 1 / 3: "a third of", 0.5: "half", 1.0: "as much a
 
 def comparison_words(e: RunReader) -> tuple[str, ...]:
     """Return a sentence for each comparison of the predictions with a simple reference that the run holds."""
-    view = Comparisons.find(e.run)
+    view = views.Comparisons.find(e.run)
     if view is None:
         return ()
     classes = e.subject.classes is not None
@@ -41,9 +27,9 @@ def comparison_words(e: RunReader) -> tuple[str, ...]:
     return tuple(filter(None, sentences))
 
 
-def in_the_large(view: Comparisons) -> str:
+def in_the_large(view: views.Comparisons) -> str:
     """Say how far the mean prediction is from the outcome rate; of several classes where it is farthest."""
-    lines = [line for line in view.lines if line.item == IN_THE_LARGE]
+    lines = [line for line in view.lines if line.item == views.IN_THE_LARGE]
     if not lines:
         return ""
     line = max(lines, key=lambda line: abs(line.estimate))
@@ -52,18 +38,18 @@ def in_the_large(view: Comparisons) -> str:
     return f"{lead}{'m' if lead else 'M'}{means}: difference {_difference(line)}."
 
 
-def over_majority(view: Comparisons) -> str:
+def over_majority(view: views.Comparisons) -> str:
     """Say how the accuracy compares with that of always predicting the majority class."""
-    line = view.line(ACCURACY_GAIN)
+    line = view.line(views.ACCURACY_GAIN)
     if line is None:
         return ""
     usual = f"always predicting {name(line.of)}, the majority in training ({_percent(line.reference)})"
     return f"Accuracy minus that of {usual}: {_difference(line)}."
 
 
-def training(view: Comparisons, *, classes: bool) -> str:
+def training(view: views.Comparisons, *, classes: bool) -> str:
     """Say how the score on training observations compares with that on test observations."""
-    line = view.line(TRAINING_GAP)
+    line = view.line(views.TRAINING_GAP)
     if line is None:
         return ""
     few = count(view.train_rows, "training observation") if view.train_rows < view.train_of else "training observations"
@@ -76,9 +62,9 @@ def training(view: Comparisons, *, classes: bool) -> str:
     return f"{score} is not shown to differ from that on {few} ({unbracketed(words)})."
 
 
-def benefit(view: Comparisons) -> str:
+def benefit(view: views.Comparisons) -> str:
     """Say what the decisions are worth at their threshold, beside treating all and treating none."""
-    line, gain, threshold = view.line(NET_BENEFIT), view.line(NET_BENEFIT_GAIN), view.threshold
+    line, gain, threshold = view.line(views.NET_BENEFIT), view.line(views.NET_BENEFIT_GAIN), view.threshold
     if line is None or gain is None or threshold is None:
         return ""
     cost = threshold / (1 - threshold)
@@ -91,9 +77,9 @@ def benefit(view: Comparisons) -> str:
     )
 
 
-def cost(view: Comparisons) -> str:
+def cost(view: views.Comparisons) -> str:
     """Say what the decisions cost at the owner's costs, beside those from the threshold that the costs imply."""
-    line = view.line(EXPECTED_COST)
+    line = view.line(views.EXPECTED_COST)
     if line is None or view.ideal is None:
         return ""
     ends = value_words(line.estimate, line.lower, line.upper)
@@ -118,7 +104,7 @@ def order_words(e: RunReader) -> str:
     )
 
 
-def roc_words(e: RunReader, view: Roc) -> str:
+def roc_words(e: RunReader, view: views.Roc) -> str:
     """State the area under the curve, and the rates of the decisions."""
     scores = CalibrationView.find(e.run)
     area = None if scores is None else scores.of("roc_auc")
@@ -129,7 +115,7 @@ def roc_words(e: RunReader, view: Roc) -> str:
     return f"{lead}. The model's decisions find {true} of {name(view.event)} at a false-positive rate of {false}."
 
 
-def benefit_curve_words(view: NetBenefit) -> str:
+def benefit_curve_words(view: views.NetBenefit) -> str:
     """State for which thresholds the model is worth more than treating all and treating none."""
     worth = [k for k, x in enumerate(view.lines) if x.lower > 0 and x.gain_lower > 0]
     if not worth:
@@ -139,9 +125,9 @@ def benefit_curve_words(view: NetBenefit) -> str:
     return f"The model is shown to be worth more than treating all or none at {count(len(worth), 'threshold')} {where}."
 
 
-def residual_words(view: PredictionResiduals) -> str:
+def residual_words(view: views.PredictionResiduals) -> str:
     """State in how many quantile groups the mean residual is shown to differ from 0."""
-    lines = view.of(RESIDUAL)
+    lines = view.of(views.RESIDUAL)
     apart = [x for x in lines if x.lower > 0 or x.upper < 0]
     if not apart:
         return f"No bias is shown in any of {len(lines)} quantile groups of the prediction."
@@ -152,7 +138,7 @@ def residual_words(view: PredictionResiduals) -> str:
     )
 
 
-def pattern_words(view: PredictionResiduals) -> str:
+def pattern_words(view: views.PredictionResiduals) -> str:
     """Name the features along which the mean residual is shown to change, or say that no such pattern is shown."""
     features = view.by_feature()
     shown = {feature: lines[0].p_adjusted for feature, lines in features.items() if lines[0].p_adjusted <= LEVEL}
@@ -162,9 +148,9 @@ def pattern_words(view: PredictionResiduals) -> str:
     return f"The mean residual changes along {joined(parts)}, adjusted for all features."
 
 
-def error_words(view: PredictionResiduals) -> str:
+def error_words(view: views.PredictionResiduals) -> str:
     """State where the error is smallest and largest, and where the stated variance does not cover it."""
-    lines = view.of(ERROR_SIZE)
+    lines = view.of(views.ERROR_SIZE)
     low, high = (pick(lines, key=lambda x: x.estimate) for pick in (min, max))
     wrong = [x for x in lines if isfinite(x.implied) and not x.lower <= x.implied <= x.upper]
     ends = f" In {len(wrong)} of {len(lines)} groups the interval excludes the error that the model implies."
@@ -175,7 +161,7 @@ def error_words(view: PredictionResiduals) -> str:
     )
 
 
-def _difference(line: ComparisonLine) -> str:
+def _difference(line: views.ComparisonLine) -> str:
     words = scaled(line.estimate, line.lower, line.upper, line.unit)
     return words if line.lower > 0 or line.upper < 0 or isnan(line.lower) else f"{words}, not established"
 

@@ -11,21 +11,7 @@ from ...document.plots.attribution import draw, draw_swarm
 from ...document.text import joined, mention, mentions, name, sentence
 from ...evidence import columns as col
 from ...evidence import ids
-from ...evidence.importance import (
-    ALIKE,
-    BETTER,
-    BOLD,
-    CAREFUL,
-    CONFIDENT,
-    HARMLESS,
-    HIDDEN,
-    INCONCLUSIVE,
-    LESS,
-    MORE,
-    OPEN_RISE,
-    Pfi,
-    PfiReading,
-)
+from ...evidence import importance as views
 from ...evidence.information import COVERED, SHARE, Cid
 from ...evidence.rows import Shap
 from ...evidence.view import by_feature, largest_first, of_measure
@@ -41,20 +27,20 @@ CASE = 5  # features with a bar of their own, of a single observation
 SHARED = 6  # features with shared information, named
 # readings of loss and stated uncertainty, in the order in which they are stated
 READINGS: Mapping[str, str] = {
-    HIDDEN: "Permuting increases the {loss} without increasing the stated uncertainty",
-    LESS: "Permuting increases the {loss}, and the stated uncertainty by less",
-    ALIKE: "Permuting increases the {loss} and the stated uncertainty alike",
-    MORE: "Permuting increases the {loss}, and the stated uncertainty by more",
-    CONFIDENT: "Permuting increases the {loss}, and the model becomes more confident",
-    OPEN_RISE: "Permuting increases the {loss}; the change of the stated uncertainty is inconclusive",
-    BETTER: "Permuting decreases the {loss}",
-    CAREFUL: "Permuting increases the stated uncertainty, not the {loss}",
-    BOLD: "Permuting makes the model more confident, without increasing the {loss}",
-    INCONCLUSIVE: "Inconclusive",
-    HARMLESS: "Permuting changes neither",
+    views.HIDDEN: "Permuting increases the {loss} without increasing the stated uncertainty",
+    views.LESS: "Permuting increases the {loss}, and the stated uncertainty by less",
+    views.ALIKE: "Permuting increases the {loss} and the stated uncertainty alike",
+    views.MORE: "Permuting increases the {loss}, and the stated uncertainty by more",
+    views.CONFIDENT: "Permuting increases the {loss}, and the model becomes more confident",
+    views.OPEN_RISE: "Permuting increases the {loss}; the change of the stated uncertainty is inconclusive",
+    views.BETTER: "Permuting decreases the {loss}",
+    views.CAREFUL: "Permuting increases the stated uncertainty, not the {loss}",
+    views.BOLD: "Permuting makes the model more confident, without increasing the {loss}",
+    views.INCONCLUSIVE: "Inconclusive",
+    views.HARMLESS: "Permuting changes neither",
 }
 # the log loss rises, with the uncertainty in the first three
-RISING = (ALIKE, LESS, MORE, HIDDEN, CONFIDENT, OPEN_RISE)
+RISING = (views.ALIKE, views.LESS, views.MORE, views.HIDDEN, views.CONFIDENT, views.OPEN_RISE)
 
 
 def drives(e: RunReader) -> Section:
@@ -93,9 +79,9 @@ def _swarm(e: RunReader) -> tuple[Block, ...]:
 
 def _map(e: RunReader) -> Section:
     """Return the likelihood-entropy map and its readings; without both measures, why there is none."""
-    view, title = Pfi.find(e.run), "Loss and stated uncertainty"
+    view, title = views.Pfi.find(e.run), "Loss and stated uncertainty"
     if view is None or not set(PAIR) <= set(view.measures):
-        text = e.why_missing(Pfi.id) if view is None else _unmapped(e, view)
+        text = e.why_missing(views.Pfi.id) if view is None else _unmapped(e, view)
         return make_section("drives-map", title, paragraphs(text))
     axes = {measure: by_feature(of_measure(view.lines, measure)) for measure in PAIR}
     lacking = [feature for feature in axes["entropy"] if feature not in axes["nll"]]
@@ -116,7 +102,7 @@ def _map(e: RunReader) -> Section:
     return make_section("drives-map", title, (figure, *_read(e, readings)))
 
 
-def _unmapped(e: RunReader, view: Pfi) -> str:
+def _unmapped(e: RunReader, view: views.Pfi) -> str:
     """Say which of the two importances is missing."""
     lacking = [words for words, x in zip(("the loss", "the uncertainty"), PAIR, strict=True) if x not in view.measures]
     why = "" if e.subject.has_y else ": no outcomes were given"
@@ -125,7 +111,7 @@ def _unmapped(e: RunReader, view: Pfi) -> str:
 
 def _readings(e: RunReader, order: Sequence[str]) -> dict[str, list[str]]:
     """Return the features of each reading, those that matter most for the loss first."""
-    view = PfiReading.find(e.run)
+    view = views.PfiReading.find(e.run)
     readings = {} if view is None else view.readings
     features: dict[str, list[str]] = {reading: [] for reading in READINGS}
     for feature in order:

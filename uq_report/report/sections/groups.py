@@ -14,16 +14,7 @@ from ...document.blocks import bullets, make_figure, make_section, paragraphs, t
 from ...document.document import Block, Card, Column, Fold, Section, Table
 from ...document.plots.frames import interval_words
 from ...document.text import clean, joined, mention, mentions, name, spaced, value_words
-from ...evidence.outcomes import (
-    DifferenceLine,
-    GroupLine,
-    GroupsDifference,
-    GroupsProxy,
-    GroupsUse,
-    GroupsView,
-    ProxyLine,
-    UseLine,
-)
+from ...evidence import outcomes
 from ...evidence.view import of_feature, of_measure, table_of
 from ...reading.run_reader import OPEN, RunReader
 from ...reading.sentences import amount, apart, estimate_words, points, unbracketed
@@ -35,16 +26,16 @@ PREDICTION, OUTCOME, RESIDUAL, MISSED = "prediction", "outcome", "residual", "fa
 TOGETHER, ALL_ROWS = "all features", "all observations"  # items that are of no feature, and of no level
 BIASED, USED = "UQ801", "UQ803"  # predictions too high or too low for a level; predictions that use an attribute
 CODES = "UQ80"
-L = TypeVar("L", bound=GroupLine)
+L = TypeVar("L", bound=outcomes.GroupLine)
 _OF_GROUP = re.compile(r"^group '.*?': ")
 
 
 def affected(e: RunReader) -> Section | None:
     """Return a table and a sentence for each attribute, proxies, and groups not testable; None without attributes."""
-    view = GroupsView.find(e.run)
+    view = outcomes.GroupsView.find(e.run)
     if view is None and not e.subject.protected:
         return None
-    blocks: tuple[Block, ...] = paragraphs(e.why_missing(GroupsView.id))
+    blocks: tuple[Block, ...] = paragraphs(e.why_missing(outcomes.GroupsView.id))
     if view is not None:
         attributes = [AttributeEffects(e, view, feature) for feature in view.features if feature]
         own = [table for k, x in enumerate(attributes[:ATTRIBUTES], 1) for table in x.table(f"performance-groups-{k}")]
@@ -62,17 +53,17 @@ class AttributeEffects:
     """The effects of one attribute, for the class whose predictions differ most."""
 
     e: RunReader
-    view: GroupsView
+    view: outcomes.GroupsView
     name: str
 
     @cached_property
-    def apart(self) -> tuple[DifferenceLine, ...]:
+    def apart(self) -> tuple[outcomes.DifferenceLine, ...]:
         """Each group minus all other groups."""
-        view = GroupsDifference.find(self.e.run)
+        view = outcomes.GroupsDifference.find(self.e.run)
         return () if view is None else of_feature(view.lines, self.name)
 
     @cached_property
-    def most(self) -> DifferenceLine | None:
+    def most(self) -> outcomes.DifferenceLine | None:
         """The group whose predictions differ most from those of the others."""
         lines = [line for line in self.apart if line.measure.startswith(PREDICTION)]
         return max(lines, key=lambda line: abs(line.estimate), default=None)
@@ -82,7 +73,7 @@ class AttributeEffects:
         """The class of the predictions; empty where there is one."""
         return "" if self.most is None else self.most.measure.removeprefix(PREDICTION)
 
-    def of(self, measure: str, lines: Sequence[GroupLine]) -> dict[str, GroupLine]:
+    def of(self, measure: str, lines: Sequence[outcomes.GroupLine]) -> dict[str, outcomes.GroupLine]:
         """Return the lines of a measure by group."""
         return {line.item: line for line in lines if line.measure == f"{measure}{self.suffix}"}
 
@@ -124,14 +115,14 @@ class AttributeEffects:
         if most is None:
             return []
         came = self.of(OUTCOME, self.apart).get(most.item)
-        outcomes = "" if came is None else f"; outcomes {_side(came, '')}"
+        also = "" if came is None else f"; outcomes {_side(came, '')}"
         about = f"Predictions for {mention(self.name)} = {name(most.item)}"
-        return [f"{about} {_side(most, ' those for the other groups')}{outcomes}{self._through(most)}."]
+        return [f"{about} {_side(most, ' those for the other groups')}{also}{self._through(most)}."]
 
-    def _through(self, most: DifferenceLine) -> str:
+    def _through(self, most: outcomes.DifferenceLine) -> str:
         """Say how much of a difference is attributable to the attribute, and to its closest proxy."""
-        view = GroupsUse.find(self.e.run)
-        lines: Sequence[UseLine] = () if view is None else of_feature(view.lines, self.name)
+        view = outcomes.GroupsUse.find(self.e.run)
+        lines: Sequence[outcomes.UseLine] = () if view is None else of_feature(view.lines, self.name)
         own = [line for line in lines if (line.item, line.measure) == (most.item, most.measure)]
         parts = [_taken(line) for line in sorted(own, key=lambda line: -line.association)[:2]]
         return f"; {joined(parts)}" if parts else ""
@@ -139,7 +130,7 @@ class AttributeEffects:
 
 def _figure(attributes: Sequence[AttributeEffects]) -> tuple[Block, ...]:
     """Return mean prediction against mean outcome by group, the disadvantaged group of each attribute first."""
-    pairs: list[tuple[str, GroupLine, GroupLine]] = []
+    pairs: list[tuple[str, outcomes.GroupLine, outcomes.GroupLine]] = []
     for one in attributes:
         means = [one.of(measure, of_feature(one.view.lines, one.name)) for measure in (PREDICTION, OUTCOME)]
         gaps = {item: -line.estimate for item, line in one.of(PREDICTION, one.apart).items()}
@@ -147,7 +138,7 @@ def _figure(attributes: Sequence[AttributeEffects]) -> tuple[Block, ...]:
         pairs += [(f"{name(one.name)}: {name(x)}", means[0][x], means[1][x]) for x in order if x in means[1]]
     if not pairs:
         return ()
-    labels, predictions, outcomes = [x for x, _, _ in pairs], [x for _, x, _ in pairs], [x for _, _, x in pairs]
+    labels, predictions, observed = map(list, zip(*pairs, strict=True))
     unit = predictions[0].unit
     words = [
         f"for {label} the mean prediction is {amount(predicted)} and the mean outcome {amount(came)}"
@@ -157,24 +148,24 @@ def _figure(attributes: Sequence[AttributeEffects]) -> tuple[Block, ...]:
         "performance-groups-figure",
         f"Mean prediction and mean outcome by group. Intervals: {interval_words(table_of(predictions))}.",
         f"Disadvantaged groups first: {joined(words, len(words))}.",
-        lambda: draw_groups(labels, table_of(predictions), table_of(outcomes), unit_phrase(unit) or unit),
+        lambda: draw_groups(labels, table_of(predictions), table_of(observed), unit_phrase(unit) or unit),
         attributes[0].view.id,
     )
     return (figure,)
 
 
-def _taken(line: UseLine) -> str:
+def _taken(line: outcomes.UseLine) -> str:
     """Say how much of a difference is attributable to a feature, or is offset by it."""
     if line.estimate < 0:
         return f"{points(_negated(line))} are offset by {mention(line.by)}"
     return f"{points(line)} are attributable to {mention(line.by)}"
 
 
-def _negated(line: GroupLine) -> GroupLine:
+def _negated(line: outcomes.GroupLine) -> outcomes.GroupLine:
     return replace(line, estimate=-line.estimate, lower=-line.upper, upper=-line.lower)
 
 
-def _side(line: GroupLine, other: str) -> str:
+def _side(line: outcomes.GroupLine, other: str) -> str:
     """Say how far a group is above or below another, or that no difference is shown."""
     if line.lower <= 0 <= line.upper:
         whom = f" from{other}" if other else ""
@@ -183,20 +174,20 @@ def _side(line: GroupLine, other: str) -> str:
     return f"are {points(line if above else _negated(line))} {'above' if above else 'below'}{other}"
 
 
-def _mean(line: GroupLine | None) -> str:
+def _mean(line: outcomes.GroupLine | None) -> str:
     """Return a mean rounded to its standard error, without its interval."""
     return "" if line is None else apart(amount(line))[0]
 
 
-def _proxies(e: RunReader, view: GroupsView) -> list[str]:
+def _proxies(e: RunReader, view: outcomes.GroupsView) -> list[str]:
     """Say how well the other features predict each attribute, and which is its closest proxy."""
-    proxies = GroupsProxy.find(e.run)
+    proxies = outcomes.GroupsProxy.find(e.run)
     lines = () if proxies is None else proxies.lines
     texts = [text for feature in view.features if feature and (text := _proxy(of_feature(lines, feature), feature))]
     return [" ".join(texts)] if texts else []
 
 
-def _proxy(lines: Sequence[ProxyLine], attribute: str) -> str:
+def _proxy(lines: Sequence[outcomes.ProxyLine], attribute: str) -> str:
     together = next((line for line in lines if line.item == TOGETHER), None)
     single = max((line for line in lines if line.item != TOGETHER), key=lambda line: line.estimate, default=None)
     if together is None:
@@ -209,7 +200,7 @@ def _proxy(lines: Sequence[ProxyLine], attribute: str) -> str:
     return f"The other features {can} {mention(attribute)} (skill {skill}){closest}."
 
 
-def _withheld(e: RunReader, view: GroupsView) -> list[str]:
+def _withheld(e: RunReader, view: outcomes.GroupsView) -> list[str]:
     """Return what is not testable and why, a sentence for each reason shared by the same attributes."""
     reasons: dict[str, list[str]] = {}
     shared: dict[tuple[str, str], list[str]] = {}
@@ -229,7 +220,7 @@ def affected_card(e: RunReader) -> Card | None:
 
     Groups with an open finding come first: predictions that are wrong for a group, then those that use an attribute.
     """
-    view = GroupsDifference.find(e.run)
+    view = outcomes.GroupsDifference.find(e.run)
     if view is None or not view.attributes:
         none = Card(title=TITLE, headline="Not assessed", texts=("No protected attribute was stated.",))
         return None if e.subject.protected else none
@@ -254,14 +245,14 @@ def affected_card(e: RunReader) -> Card | None:
     return _none_apart(e, view, len(predictions))
 
 
-def _attributable(e: RunReader, attributes: Sequence[str]) -> list[UseLine]:
+def _attributable(e: RunReader, attributes: Sequence[str]) -> list[outcomes.UseLine]:
     """Return the differences of groups that are attributable to the attribute itself."""
-    view = GroupsUse.find(e.run)
+    view = outcomes.GroupsUse.find(e.run)
     lines = view.lines if view is not None else ()
     return [x for x in lines if x.feature == x.by and x.feature in attributes and x.item != ALL_ROWS]
 
 
-def _leading(lines: Sequence[UseLine], e: RunReader) -> UseLine | None:
+def _leading(lines: Sequence[outcomes.UseLine], e: RunReader) -> outcomes.UseLine | None:
     """Return the level that a finding is about, else the disadvantaged one, whichever number is the largest."""
     said = {(f.features[-1], f.observed) for f in e.findings if f.code == USED and f.features}
     return _disadvantaged(x for x in lines if (x.feature, x.estimate) in said) or _disadvantaged(lines)
@@ -276,18 +267,18 @@ def _disadvantaged(lines: Iterable[L]) -> L | None:
     return max(shown, key=lambda line: (line.estimate > 0, abs(line.estimate)), default=None)
 
 
-def _same(lines: Iterable[L], line: GroupLine) -> L | None:
+def _same(lines: Iterable[L], line: outcomes.GroupLine) -> L | None:
     """Return the line of the same group of the same attribute."""
     return next((x for x in lines if (x.feature, x.item) == (line.feature, line.item)), None)
 
 
-def _outcome(view: GroupsDifference, line: GroupLine) -> list[str]:
+def _outcome(view: outcomes.GroupsDifference, line: outcomes.GroupLine) -> list[str]:
     """Return the difference in outcomes of a group."""
     same = _same(of_measure(view.lines, OUTCOME), line)
     return [f"Outcomes: {points(same)}."] if same else []
 
 
-def _card(view: GroupsDifference, line: GroupLine, texts: Sequence[str]) -> Card:
+def _card(view: outcomes.GroupsDifference, line: outcomes.GroupLine, texts: Sequence[str]) -> Card:
     """Return the card on one group."""
     number, around = apart(points(line))
     signed = number if number.startswith("−") else f"+{number}"
@@ -295,7 +286,7 @@ def _card(view: GroupsDifference, line: GroupLine, texts: Sequence[str]) -> Card
     return Card(title=TITLE, headline=signed, aside=aside, texts=(spaced(*texts), *_not_testable(view)))
 
 
-def _none_apart(e: RunReader, view: GroupsDifference, compared: int) -> Card:
+def _none_apart(e: RunReader, view: outcomes.GroupsDifference, compared: int) -> Card:
     """Return the card where no prediction is shown to differ."""
     finding = next((f for f in e.findings if f.code.startswith(CODES) and f.severity != "observation"), None)
     hidden, headline, text = _not_testable(view), "Not testable", ""
@@ -310,13 +301,13 @@ def _none_apart(e: RunReader, view: GroupsDifference, compared: int) -> Card:
     return Card(title=TITLE, headline=headline, texts=tuple(filter(None, (text, *hidden))))
 
 
-def _too_small(view: GroupsView, attributes: Iterable[str]) -> list[str]:
+def _too_small(view: outcomes.GroupsView, attributes: Iterable[str]) -> list[str]:
     """Name the groups of these attributes that are too small to be tested."""
     facts = {attribute: view.attributes.get(attribute, {}).get("withheld") for attribute in dict.fromkeys(attributes)}
     return [f"{joined([*map(name, hidden)], 3)} of {name(attribute)}" for attribute, hidden in facts.items() if hidden]
 
 
-def _not_testable(view: GroupsDifference) -> tuple[str, ...]:
+def _not_testable(view: outcomes.GroupsDifference) -> tuple[str, ...]:
     """Say which groups are too small to be tested."""
     hidden = _too_small(view, view.attributes)
     return (f"Not testable (n < {view.n_min}): {joined(hidden, 3)}.",) if hidden else ()

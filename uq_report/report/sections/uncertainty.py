@@ -10,25 +10,15 @@ from ...core.support.text import count
 from ...document.blocks import make_figure, make_section, make_table, paragraphs
 from ...document.document import Block, Column, Section, Split, Table
 from ...document.text import clean, joined, plain, sentence, spaced, value_words
+from ...evidence import outcomes
 from ...evidence.importance import Pfi
-from ...evidence.outcomes import (
-    CONFIDENCE_GAP,
-    LOG_SCORE,
-    Bins,
-    CalibrationView,
-    Coverage,
-    Grades,
-    Pit,
-    Reliability,
-    ScoreLine,
-)
 from ...evidence.segments import OFF_SUPPORT, SegmentsView
 from ...reading.run_reader import GATE, RunReader
 from ...reading.sentences import estimate_words, share
 from ...reading.tables import CAUTION, key_words
 
 ENTROPIES, VARIANCES = ("epistemic", "aleatoric"), ("epistemic_variance", "aleatoric_variance")
-DIAGRAMS: tuple[type[Bins], ...] = (Reliability, Coverage, Pit)
+DIAGRAMS: tuple[type[outcomes.Bins], ...] = (outcomes.Reliability, outcomes.Coverage, outcomes.Pit)
 
 
 def calibrated(e: RunReader) -> Section:
@@ -44,7 +34,7 @@ def calibrated(e: RunReader) -> Section:
 
 def _grades(e: RunReader) -> tuple[Table, ...]:
     """Return mean predicted and observed frequency by grade, where the owner stated grades."""
-    view = Grades.find(e.run)
+    view = outcomes.Grades.find(e.run)
     if view is None or not view.lines:
         return ()
     rows = [
@@ -59,10 +49,10 @@ def _grades(e: RunReader) -> tuple[Table, ...]:
 
 def gate_words(e: RunReader) -> str:
     """Say in a sentence or two whether the stated distributions agree with the outcomes."""
-    view = CalibrationView.find(e.run)
+    view = outcomes.CalibrationView.find(e.run)
     if view is None:
         return "Calibration was not tested."
-    gap = view.of(CONFIDENCE_GAP)
+    gap = view.of(outcomes.CONFIDENCE_GAP)
     if gap is None or isnan(gap.lower_90) or view.infinite_nll:
         return _verdict(e)
     margin = e.gap_margin
@@ -83,7 +73,7 @@ def gate_words(e: RunReader) -> str:
     return spaced(text, sentence(e.gate.reason) if outside else "")
 
 
-def why_open(e: RunReader, view: CalibrationView, gap: ScoreLine) -> str:
+def why_open(e: RunReader, view: outcomes.CalibrationView, gap: outcomes.ScoreLine) -> str:
     """Say how many observations are needed, or why the verdict is open although the gap is outside the tolerance."""
     if gap.lower_90 > e.gap_margin or gap.upper_90 < -e.gap_margin:
         return sentence(e.gate.reason)
@@ -98,14 +88,14 @@ def _verdict(e: RunReader) -> str:
     return e.gate.reason if decisive is None else f"{sentence(decisive.title)} See {clean(decisive.code, 20)}."
 
 
-def _direction(gap: ScoreLine) -> str:
+def _direction(gap: outcomes.ScoreLine) -> str:
     if gap.lower_90 > 0:
         return "the model is over-confident"
     under = "the model is under-confident"
     return under if gap.upper_90 < 0 else "the stated distributions do not match the outcomes, in no single direction"
 
 
-def gain_words(view: CalibrationView) -> str:
+def gain_words(view: outcomes.CalibrationView) -> str:
     """Say what recalibration gains, where its interval is above 0."""
     gain = view.of("recalibration_gain")
     if gain is None or not gain.lower > 0:
@@ -113,7 +103,7 @@ def gain_words(view: CalibrationView) -> str:
     return f"Recalibration gains {estimate_words(gain, 'nats')}."
 
 
-def _half(e: RunReader, diagram: type[Bins]) -> tuple[Block, ...]:
+def _half(e: RunReader, diagram: type[outcomes.Bins]) -> tuple[Block, ...]:
     """Return a diagram under a title that states its result; empty where there is none."""
     view = diagram.find(e.run)
     if view is None or not view.lines:
@@ -123,13 +113,13 @@ def _half(e: RunReader, diagram: type[Bins]) -> tuple[Block, ...]:
     return (make_figure(f"performance-{view.id.replace('.', '-')}", title, alt, lambda: e.draw(result), view.id),)
 
 
-def _title(e: RunReader, view: Bins) -> str:
+def _title(e: RunReader, view: outcomes.Bins) -> str:
     """Return the result that a diagram shows, as far as its intervals allow."""
-    scores = CalibrationView.find(e.run)
+    scores = outcomes.CalibrationView.find(e.run)
     n = f"n = {(scores.n if scores is not None else 0) or e.subject.n or 0}"
     # bins whose interval excludes the ideal
     outside = [x for x in view.lines if not x.lower <= view.ideal(x) <= x.upper and isfinite(x.lower)]
-    if isinstance(view, Reliability):
+    if isinstance(view, outcomes.Reliability):
         agree = f"No disagreement of stated probabilities and outcomes is shown ({n})."
         shown = "Stated probabilities and outcomes disagree."
         hidden = f"The disagreement is not significant in any single bin ({n})."
@@ -138,7 +128,7 @@ def _title(e: RunReader, view: Bins) -> str:
             "bad": shown if outside else hidden,
             "unknown": "Outcomes against stated probabilities; calibration was not tested.",
         }.get(e.gate.tone, agree)
-    if isinstance(view, Coverage):
+    if isinstance(view, outcomes.Coverage):
         kind = "prediction intervals" if e.subject.classes is None else "label sets"
         wrong = [f"{100 * x.x:.0f}% {kind} cover {'fewer' if x.upper < x.x else 'more'}" for x in outside]
         good = f"No deviation of the coverage of {kind} from its nominal level is shown ({n})."
@@ -148,7 +138,7 @@ def _title(e: RunReader, view: Bins) -> str:
     return f"The PIT histogram deviates from uniformity in {len(outside)} of {len(view.lines)} bins."
 
 
-def _farthest(view: Bins) -> str:
+def _farthest(view: outcomes.Bins) -> str:
     """Say how many intervals contain the ideal, and where the estimates are farthest from it."""
     ideals = [(line, view.ideal(line)) for line in view.lines]
     inside = sum(line.lower <= ideal <= line.upper for line, ideal in ideals)
@@ -161,14 +151,14 @@ def _farthest(view: Bins) -> str:
 
 def _numbers(e: RunReader) -> str:
     """Return the diagrams in numbers."""
-    reliability, coverage = Reliability.find(e.run), Coverage.find(e.run)
+    reliability, coverage = outcomes.Reliability.find(e.run), outcomes.Coverage.find(e.run)
     if reliability is not None and reliability.lines:
         return spaced(_points(reliability), _widest(reliability, len(e.subject.classes or ())))
     line = next((x for x in coverage.lines if round(x.x, 3) == 0.9), None) if coverage is not None else None
     return f"The 90% prediction intervals cover {share(line)} of the outcomes." if line is not None else ""
 
 
-def _points(view: Reliability) -> str:
+def _points(view: outcomes.Reliability) -> str:
     """Say how many bins are consistent with a calibrated model."""
     bound = [line for line in view.lines if isfinite(line.null_lower)]
     if not bound:
@@ -177,7 +167,7 @@ def _points(view: Reliability) -> str:
     return f"{inside} of {len(bound)} bins are consistent with a calibrated model."
 
 
-def _widest(view: Reliability, n_classes: int) -> str:
+def _widest(view: outcomes.Reliability, n_classes: int) -> str:
     """Name the bin with the largest deviation; of several classes, of the most probable one."""
     line = max(view.lines, key=lambda line: abs(line.estimate - line.x))
     if n_classes > 2:
@@ -241,6 +231,6 @@ def _beyond(e: RunReader) -> str:
 
 def score_name(e: RunReader, item: str) -> str:
     """Return the name of a score inside a sentence: the log score is the log loss of classes, else the likelihood."""
-    if item in (LOG_SCORE, "nll"):
+    if item in (outcomes.LOG_SCORE, "nll"):
         return e.log_score
     return key_words(item)

@@ -8,29 +8,20 @@ from ...core.support.numbers import number, value_words
 from ...document.blocks import make_figure, make_section, paragraphs
 from ...document.document import Block, Section
 from ...document.text import joined, name, sentence, spaced
-from ...evidence import ids
+from ...evidence import ids, selective
 from ...evidence.run import Run
-from ...evidence.selective import (
-    KEPT,
-    KEPT_LOSS,
-    REFERRAL_RATE,
-    RiskCoverageView,
-    RiskLine,
-    SelectiveGroups,
-    SelectiveView,
-)
 from ...evidence.view import of_measure
 from ...reading.run_reader import RunReader
 from ...reading.sentences import is_share, percent, scaled
 
 
-def referral_words(run: Run, kept: float = KEPT) -> str:
+def referral_words(run: Run, kept: float = selective.KEPT) -> str:
     """Say what referring the most uncertain observations does to the loss of the others; empty without a curve.
 
     ``"Referring the 10% most uncertain observations lowers the error rate of the others from 23.5% to 20.9% (18.1 to
     24.0)."``
     """
-    view, curve = SelectiveView.find(run), RiskCoverageView.find(run)
+    view, curve = selective.SelectiveView.find(run), selective.RiskCoverageView.find(run)
     line = None if curve is None else curve.at(kept)
     if view is None or curve is None or line is None:
         return ""
@@ -40,13 +31,13 @@ def referral_words(run: Run, kept: float = KEPT) -> str:
     return f"Referring the {100 * (1 - kept):.0f}% most uncertain observations {change}."
 
 
-def referred_words(run: Run, kept: float = KEPT) -> str:
+def referred_words(run: Run, kept: float = selective.KEPT) -> str:
     """Say which observations are the most uncertain, and which share of all errors is theirs; empty without a curve.
 
     ``"The 10% most uncertain observations (expected error above 0.46) have 20% (16 to 25) of all errors, 10% by
     chance."``
     """
-    view, curve = SelectiveView.find(run), RiskCoverageView.find(run)
+    view, curve = selective.SelectiveView.find(run), selective.RiskCoverageView.find(run)
     line = None if curve is None else curve.at(kept)
     if view is None or line is None or isnan(line.captured):
         return ""
@@ -56,14 +47,14 @@ def referred_words(run: Run, kept: float = KEPT) -> str:
     return f"The {share:.0f}% most uncertain observations ({which}) have {part} of all {what}, {share:.0f}% by chance."
 
 
-def lowers_loss(run: Run, kept: float = KEPT) -> bool:
+def lowers_loss(run: Run, kept: float = selective.KEPT) -> bool:
     """Say whether referring the most uncertain observations is shown to lower the loss of the others."""
-    curve = RiskCoverageView.find(run)
+    curve = selective.RiskCoverageView.find(run)
     line = None if curve is None else curve.at(kept)
     return line is not None and line.saved_lower > 0
 
 
-def _change(line: RiskLine) -> tuple[str, str]:
+def _change(line: selective.RiskLine) -> tuple[str, str]:
     """Return the verb, and what is said of a change whose interval holds 0."""
     if line.saved_lower > 0:
         return "lowers", ""
@@ -74,13 +65,13 @@ def _size(value: float, unit: str) -> str:
     return f"{100 * value:.1f}%" if is_share(unit) else number(value)
 
 
-def _risk(line: RiskLine, curve: RiskCoverageView) -> str:
+def _risk(line: selective.RiskLine, curve: selective.RiskCoverageView) -> str:
     return scaled(line.estimate, line.lower, line.upper, curve.unit, "%").replace(" units of the outcome", "")
 
 
 def ordering_words(run: Run) -> str:
     """Return the one number of selective prediction with its interval; empty without one."""
-    view = SelectiveView.find(run)
+    view = selective.SelectiveView.find(run)
     line = None if view is None else view.number
     if view is None or line is None:
         return ""
@@ -91,15 +82,15 @@ def ordering_words(run: Run) -> str:
 
 def group_words(run: Run) -> str:
     """Say which protected groups are referred most and least, and what the kept lose; empty without groups."""
-    view, what = SelectiveGroups.find(run), SelectiveView.find(run)
+    view, what = selective.SelectiveGroups.find(run), selective.SelectiveView.find(run)
     if view is None:
         return ""
     sentences = []
     for attribute in view.features:
-        rates = [x for x in of_measure(view.lines, REFERRAL_RATE) if x.feature == attribute]
+        rates = [x for x in of_measure(view.lines, selective.REFERRAL_RATE) if x.feature == attribute]
         if len(rates) < 2:
             continue
-        losses = {x.item: x for x in of_measure(view.lines, KEPT_LOSS) if x.feature == attribute}
+        losses = {x.item: x for x in of_measure(view.lines, selective.KEPT_LOSS) if x.feature == attribute}
         ordered = sorted(rates, key=lambda x: -x.estimate)
         ends = (ordered[0], ordered[-1])
         shares = [f"{name(x.item)} {percent(x.estimate, x.lower, x.upper)}" for x in ends]
@@ -117,7 +108,10 @@ HEADLINES = {"passed": USEFUL, "found": UNSHOWN, "ignored": UNSHOWN, "skipped": 
 def verdict(e: RunReader) -> str:
     """Return the verdict of the card and of the section: useful only where the printed intervals agree."""
     ended = next((outcome for outcome in e.run.outcomes if outcome.check == ids.SELECTIVE), None)
-    headline, view = UNTESTED if ended is None else HEADLINES.get(ended.state, UNTESTED), SelectiveView.find(e.run)
+    headline, view = (
+        UNTESTED if ended is None else HEADLINES.get(ended.state, UNTESTED),
+        selective.SelectiveView.find(e.run),
+    )
     if headline != USEFUL or view is None:
         return headline
     # the check asks for a 90% CI of the order alone
@@ -127,7 +121,7 @@ def verdict(e: RunReader) -> str:
 
 def useful(e: RunReader) -> Section | None:
     """Return the sentences and the risk-coverage curve; None where selective prediction was not computed."""
-    view, curve = SelectiveView.find(e.run), RiskCoverageView.find(e.run)
+    view, curve = selective.SelectiveView.find(e.run), selective.RiskCoverageView.find(e.run)
     if view is None or curve is None:
         return None
     lead = spaced(f"{verdict(e)}. The uncertainty is the {view.uncertainty}.", referred_words(e.run))
