@@ -20,9 +20,9 @@ from uq_report.document.text import MENTION, first_sentence, unmarked
 from uq_report.evidence import ids
 from uq_report.evidence.finding import Finding, Outcome
 from uq_report.evidence.run import NotRun, Run
+from uq_report.reading.rank_ranges import FeatureRanking, answers
 from uq_report.reading.rating import DECIDES, UNFIT, rating
 from uq_report.reading.run_reader import RunReader
-from uq_report.report.answer.drivers import rankings
 from uq_report.report.answer.section import Conclusion, answer_of, as_html, as_lines, rest
 
 from .. import samples
@@ -65,8 +65,12 @@ def card(answer: Conclusion, title: str) -> Card:
     return next(one for one in answer.cards if one.title.startswith(title))
 
 
+def ranking_of(e: RunReader, role: str) -> FeatureRanking | None:
+    return next((ranking for ranking in answers(e) if ranking.facts.role == role), None)
+
+
 def verdicts(e: RunReader, role: str) -> Mapping[str, str]:
-    ranking = rankings(e).get(role)
+    ranking = ranking_of(e, role)
     if ranking is None or "verdict" not in ranking.table:
         return {}
     return dict(zip(ranking.table["feature"], ranking.table["verdict"], strict=True))
@@ -117,7 +121,8 @@ def test_a_single_leader_is_named_only_where_every_interval_of_ranks_shows_it(na
     ):
         if lead not in sentence:
             continue
-        ranking = rankings(e)[role]
+        ranking = ranking_of(e, role)
+        assert ranking is not None
         places = ranking.features[MENTION.findall(sentence)[0]]
         assert (places.first, places.last, places.by_intervals) == (1, 1, True)
 

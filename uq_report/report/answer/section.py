@@ -13,7 +13,7 @@ from ...core.statistics.verdicts import LEAST_EVENTS, few_events
 from ...core.support.text import count
 from ...document.blocks import make_figure, make_section, paragraphs
 from ...document.document import Badge, Block, Card, Cards, Section, Step, Steps, Verdict
-from ...document.plots.frames import interval_words
+from ...document.plots.frames import interval_words, margin_of
 from ...document.text import clean, first_sentence, joined, name, spaced, unmarked
 from ...evidence import ids
 from ...evidence.finding import SEVERITIES, Finding
@@ -21,7 +21,7 @@ from ...evidence.importance import CLAIMED, Claims, Pfi
 from ...evidence.outcomes import CalibrationView
 from ...evidence.rows import OUTSIDE, SupportView
 from ...evidence.view import of_measure
-from ...reading.rank_ranges import FeatureRanking, leader, leading
+from ...reading.rank_ranges import FeatureRanking, answers, leader, leading
 from ...reading.rating import NO_VERDICT, recommended, tally
 from ...reading.run_reader import FAILED, NLL, OPEN, SEVERITY_TONES, RunReader
 from ...reading.sentences import DAGGER, largest_words
@@ -29,7 +29,7 @@ from ..nouns import named
 from ..plots import TITLES, DriverPanel, draw_drivers
 from ..sections.groups import affected_card
 from .cards import calibration, calibration_sentence, performance, performance_sentence, usefulness
-from .drivers import LOSS, UNCERTAINTY, drivers, margin_of, rankings
+from .drivers import LOSS, UNCERTAINTY, drivers
 
 ROWS = 6  # features, so that page 1 has room for the figure
 INCONCLUSIVE = ("UQ102", "UQ952")  # a larger sample decides these
@@ -56,12 +56,12 @@ def answer(e: RunReader) -> Section:
 
 def picture(e: RunReader) -> tuple[Block, ...]:
     """Return the figure; none without a ranking."""
-    ranked = [ranking for ranking in rankings(e).values() if len(ranking.table)]
+    ranked = answers(e)
     features = leading(ranked, ROWS) if ranked else []
     if not features:
         return ()
     panels = [_panel(e, ranking) for ranking in ranked]
-    alt = " ".join(f"{TITLES[x.heading]}: {largest_words(x.table, x.facts)}".replace("\n", " ") for x in ranked)
+    alt = " ".join(f"{TITLES[x.facts.role]}: {largest_words(x.table, x.facts)}".replace("\n", " ") for x in ranked)
     if DAGGER in alt:
         alt += f" {DAGGER} The interval is unreliable."
     caption = _caption(e, ranked, panels, len(features))
@@ -73,14 +73,14 @@ def _panel(e: RunReader, ranking: FeatureRanking) -> DriverPanel:
     """Return one panel, with the model-implied importance of each feature where the panel shows the same score."""
     unit, view = ranking.facts.unit, Claims.find(e.run)
     unit = unit.partition(" of ")[0] if unit.startswith("probability") else unit
-    label = SIZES.get(ranking.result.id) or RISES.get(ranking.heading, "importance")
-    lines = view.part(CLAIMED) if view is not None and ranking.heading == LOSS else ()
+    label = SIZES.get(ranking.result.id) or RISES.get(ranking.facts.role, "importance")
+    lines = view.part(CLAIMED) if view is not None and ranking.facts.role == LOSS else ()
     claimed = {line.feature: line.estimate for line in of_measure(lines, ranking.measure)}
     words = f"{label}, {unit}" if unit else label
-    pfi = Pfi.find(e.run) if ranking.heading == LOSS and ranking.measure == NLL else None
+    pfi = Pfi.find(e.run) if ranking.facts.role == LOSS and ranking.measure == NLL else None
     rises = () if pfi is None else of_measure(pfi.lines, "entropy")
     signalled = {line.feature: line.estimate for line in rises}
-    return DriverPanel(ranking.heading, words, ranking.table, claimed, margin_of(ranking), signalled)
+    return DriverPanel(ranking.facts.role, words, ranking.table, claimed, margin_of(ranking.table), signalled)
 
 
 def _caption(e: RunReader, ranked: list[FeatureRanking], panels: list[DriverPanel], n: int) -> str:

@@ -48,7 +48,7 @@ def drives(e: RunReader) -> Section:
     columns = rankings(e)
     if not columns:
         return make_section("drives", TITLE, paragraphs("No importance was computed in this run."))
-    words: tuple[Block, ...] = (*paragraphs(leads(e, columns)), *bullets(contradictions(e, columns)))
+    words: tuple[Block, ...] = (*paragraphs(leads(columns)), *bullets(contradictions(e, columns)))
     blocks = (ranking_figure(e, columns), *words, *_swarm(e))
     return make_section("drives", TITLE, blocks, (_map(e), *_cover(e, columns)), (ids.AGREEMENT,))
 

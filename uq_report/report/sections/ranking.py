@@ -63,19 +63,9 @@ class RankingColumn(rank_ranges.FeatureRanking):
     together: bool
 
     @property
-    def has_intervals(self) -> bool:
-        """Whether the ranks have intervals."""
-        return bool(self.features) and all(place.by_intervals for place in self.features.values())
-
-    @property
     def is_size(self) -> bool:
         """Whether its numbers are mean sizes, which have no sign, and not mean changes."""
         return CONVENTIONS[self.source.id] == SIZE
-
-    @property
-    def first(self) -> tuple[str, ...]:
-        """The features that can be first, leading first."""
-        return tuple(f for f in self.ranks if self.features[f].first == 1)
 
     def column(self) -> Column:
         """Return the head: question, method, and whether sizes or changes are averaged."""
@@ -156,7 +146,7 @@ def _ranking(e: RunReader, source: Source) -> RankingColumn | None:
         unit = clean(losses.get("prediction", ""), 20).replace(" - ", " − ")
         shown = f" of {name(e.subject.positive_class)}" if len(e.subject.classes or ()) > 2 and "AUC" in unit else ""
         facts = replace(facts, unit=unit + shown)
-    return RankingColumn(result, measure, facts, table, plain.features, source, rank, together)
+    return RankingColumn(result, measure, facts, table, plain.features, plain.n, source, rank, together)
 
 
 def features(e: RunReader, columns: Sequence[RankingColumn]) -> list[str]:
@@ -250,7 +240,7 @@ MOVES = (
 UNKNOWN = "Rankings disagree without an explanation in this run; neither order is established"
 
 
-def leads(e: RunReader, columns: Sequence[RankingColumn]) -> str:
+def leads(columns: Sequence[RankingColumn]) -> str:
     """Say which features certainly lead which ranking, and which cannot be distinguished at its head.
 
     Ranks after adjustment for redundancy have their own sentence; what no feature changes has no leader, and an
@@ -261,19 +251,19 @@ def leads(e: RunReader, columns: Sequence[RankingColumn]) -> str:
     if not tested:
         return "No method here has intervals on its ranks: their order is not tested."
     # the rankings, by the features that can be first in them
-    heads: dict[tuple[str, ...], list[str]] = {}
+    heads: dict[str, list[str]] = {}
     ties: dict[str, dict[str, list[str]]] = {}  # by the size of the sample and what may lead: rankings without leader
     for column in tested:
-        unreliable = any(column.features[feature].unreliable for feature in column.first)
-        if len(column.first) == 1 and not unreliable:
-            heads.setdefault(column.first, []).append(column.source.words)
+        first = [line.feature for line in column.leaders]
+        unreliable = any(line.unreliable for line in column.leaders)
+        if len(first) == 1 and not unreliable:
+            heads.setdefault(first[0], []).append(column.source.words)
         else:
-            able = "an unreliable interval" if unreliable else _able(column.first)
-            n = rank_ranges.sample_size(e, column.result.id)
-            ties.setdefault(n, {}).setdefault(able, []).append(column.source.words)
+            able = "an unreliable interval" if unreliable else _able(first)
+            ties.setdefault(column.n, {}).setdefault(able, []).append(column.source.words)
     every = f"all {len(tested)} rankings that have intervals"
     texts = [
-        f"{mention(first[0])} leads {every if len(words) == len(tested) > 1 else joined(words)}."
+        f"{mention(first)} leads {every if len(words) == len(tested) > 1 else joined(words)}."
         for first, words in heads.items()
     ]
     for n, rankings in ties.items():

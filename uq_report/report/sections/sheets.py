@@ -105,7 +105,7 @@ def _uncertainty(ledger: Ledger, feature: str, course: Move | None) -> str:
 def importance(ledger: Ledger, feature: str) -> str:
     """Return whether the loss increases out of sample, and the change in uncertainty; the table has the sizes."""
     line = ledger.losses.get(feature)
-    if line is None or ledger.loss is None or ledger.loss.sign < 0:
+    if line is None or ledger.loss is None or ledger.loss.facts.sign < 0:
         return ""
     return {
         POSITIVE: f"Permuting it increases the loss{_signalled(ledger, feature)}.",
@@ -117,9 +117,9 @@ def importance(ledger: Ledger, feature: str) -> str:
 def _signalled(ledger: Ledger, feature: str) -> str:
     """Say whether the uncertainty increases with a loss that does; empty where that is inconclusive."""
     line = ledger.uncertainties.get(feature)
-    if line is None or ledger.uncertainty is None or ledger.uncertainty.sign < 0:
+    if line is None or ledger.uncertainty is None or ledger.uncertainty.facts.sign < 0:
         return ""
-    size = rounded(line, ledger.uncertainty.unit, sign=0)
+    size = rounded(line, ledger.uncertainty.facts.unit, sign=0)
     return {
         ABOUT_0: ", without increasing the stated uncertainty",
         POSITIVE: f", and the stated uncertainty then rises by {size}",
@@ -136,9 +136,9 @@ def epistemic(ledger: Ledger, feature: str) -> str:
     if line.verdict == ABOUT_0:
         return "The epistemic part of this increase is about 0." if raised else ""
     if line.verdict == POSITIVE and raised and line.estimate < total.estimate:
-        whole = rounded(total, parts.unit)
+        whole = rounded(total, parts.facts.unit)
         return f"Of the increase in uncertainty of {whole}, {rounded(line)} are epistemic."
-    size = rounded(line, parts.unit, sign=0)
+    size = rounded(line, parts.facts.unit, sign=0)
     way = {POSITIVE: "increases", NEGATIVE: "decreases"}.get(line.verdict, "")
     return f"Permuting it {way} the epistemic uncertainty by {size}." if way else ""
 
@@ -205,8 +205,8 @@ def _units(ledger: Ledger) -> str:
     """Return the units of the tables: ``"In the tables: loss and uncertainty in nats."``."""
     units: dict[str, list[str]] = {}
     for what, ranking in (("loss", ledger.loss), ("uncertainty", ledger.uncertainty)):
-        if ranking is not None and ranking.unit:
-            units.setdefault(ranking.unit, []).append(what)
+        if ranking is not None and ranking.facts.unit:
+            units.setdefault(ranking.facts.unit, []).append(what)
     words = [f"{joined(what)} in {unit}" for unit, what in units.items()]
     return f"In the tables: {joined(words)}." if words else ""
 
@@ -358,7 +358,7 @@ def _others(ledger: Ledger, features: Sequence[str]) -> Table:
         ("increase in uncertainty", ledger.uncertainty),
     )
     rankings = {head: ranking for head, ranking in every if ranking is not None}
-    heads = (Column(head, unit=ranking.unit) for head, ranking in rankings.items())
+    heads = (Column(head, unit=ranking.facts.unit) for head, ranking in rankings.items())
     rows = tuple(_line(ledger, feature, [*rankings.values()]) for feature in features)
     reasons = (ranking.unreliable.get(feature, "") for feature in features for ranking in rankings.values())
     return Table(
