@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import combinations
 from numbers import Integral
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, Unpack, cast, overload
+from typing import Any, Literal, TypeAlias, cast, overload
 
 import pandas as pd
 
@@ -25,7 +25,6 @@ from ..runner.options import options_of
 from ..runner.prepare import measures_in, passed
 from ..runner.settings import About, Settings, make_settings, refuse, settled
 from . import interop
-from . import option_types as types
 from .arguments import names
 from .benchmark import benchmark_of
 from .calls import on_subject
@@ -45,6 +44,7 @@ Named: TypeAlias = str | Measure
 Measures: TypeAlias = Named | Sequence[Named] | None
 Pair: TypeAlias = tuple[str, str]
 Names: TypeAlias = str | Sequence[str] | None
+Features: TypeAlias = str | int | Pair | Sequence[str | int | Pair] | None
 Chosen: TypeAlias = str | type | Explainer | Sequence[Any] | None
 _AS_ARGUMENTS = "Pass single ones as arguments: uq.audit(subject, seed=1)."
 _ENGINE = ("seed", "confidence", "n_jobs", "backend", "scheduler", "batch_rows", "row_budget", "fast_paths", "deny")
@@ -61,7 +61,7 @@ def importance(
     n_repeats: int = 30,
     method: Literal["marginal", "conditional"] = "marginal",
     permutations: Any = None,
-    **options: Unpack[types.ImportanceOptions],
+    **options: Any,
 ) -> ResultView:
     """Return the permutation importance of every feature and group, for all measures from one pass.
 
@@ -117,11 +117,11 @@ def importance(
 def profile(
     subject: Subject,
     /,
-    features: str | Pair | Sequence[str | Pair] | None = None,
+    features: Features = None,
     measures: Measures = None,
     *,
     kind: Literal["both", "average", "individual"] = "both",
-    **options: Unpack[types.ProfileOptions],
+    **options: Any,
 ) -> ResultView:
     """Return partial dependence and ICE curves of all measures, or a surface for a pair.
 
@@ -154,13 +154,7 @@ def profile(
 
 
 @on_subject
-def effects(
-    subject: Subject,
-    /,
-    features: str | Pair | Sequence[str | Pair] | None = None,
-    measures: Measures = None,
-    **options: Unpack[types.EffectsOptions],
-) -> ResultView:
+def effects(subject: Subject, /, features: Features = None, measures: Measures = None, **options: Any) -> ResultView:
     """Return accumulated local effects (ALE) of all measures, which need no unlikely combinations of features.
 
     Parameters
@@ -183,9 +177,8 @@ def effects(
     >>> view.estimates[["x", "estimate"]].round(2).to_numpy().tolist()
     [[-2.33, -2.19], [-0.47, -0.34], [0.33, 0.46], [1.82, 1.95]]
     """
-    return _result(
-        ids.ALE, subject, {**_features_and_pairs("effects", features, subject), "measures": measures, **options}
-    )
+    asked = _features_and_pairs("effects", features, subject)
+    return _result(ids.ALE, subject, {**asked, "measures": measures, **options})
 
 
 @on_subject
@@ -194,8 +187,8 @@ def interactions(
     /,
     method: Literal["h_statistic", "pdp", "rsens", "shap"] = "h_statistic",
     *,
-    features: str | int | Pair | Sequence[str | int | Pair] | None = None,
-    **options: Unpack[types.InteractionsOptions],
+    features: Features = None,
+    **options: Any,
 ) -> ResultView:
     """Return the interaction strength of pairs of features.
 
@@ -239,7 +232,7 @@ def interactions(
 
 
 @on_subject
-def sensitivity(subject: Subject, /, features: Names = None, **options: Unpack[types.SensitivityOptions]) -> ResultView:
+def sensitivity(subject: Subject, /, features: Names = None, **options: Any) -> ResultView:
     """Return the uncertainty-aware sensitivity (R-sens) of the predictive distribution to every feature.
 
     Parameters
@@ -265,11 +258,7 @@ def sensitivity(subject: Subject, /, features: Names = None, **options: Unpack[t
 
 @on_subject
 def attributions(
-    subject: Subject,
-    /,
-    rows: int | Sequence[int] | None = None,
-    measures: Measures = None,
-    **options: Unpack[types.AttributionsOptions],
+    subject: Subject, /, rows: int | Sequence[int] | None = None, measures: Measures = None, **options: Any
 ) -> ResultView:
     """Return Shapley values of the prediction, entropy and nll for single rows; ``.to_shap()`` converts them.
 
@@ -304,9 +293,7 @@ def attributions(
 
 
 @on_subject
-def covered_information(
-    subject: Subject, /, measures: Measures = None, **options: Unpack[types.CoveredInformationOptions]
-) -> ResultView:
+def covered_information(subject: Subject, /, measures: Measures = None, **options: Any) -> ResultView:
     """Return the information about y that each feature shares with the others (Pereira et al.).
 
     Parameters
@@ -332,9 +319,7 @@ def covered_information(
 
 
 @on_subject
-def adjusted_importance(
-    subject: Subject, /, *, n_repeats: int = 10, **options: Unpack[types.AdjustedImportanceOptions]
-) -> ResultView:
+def adjusted_importance(subject: Subject, /, *, n_repeats: int = 10, **options: Any) -> ResultView:
     """Return the permutation importance of each feature when its partner features are permuted with it.
 
     Parameters
@@ -360,7 +345,7 @@ def adjusted_importance(
 
 
 @on_subject
-def redundancy(subject: Subject, /, **options: Unpack[types.RedundancyOptions]) -> ResultView:
+def redundancy(subject: Subject, /, **options: Any) -> ResultView:
     """Return how well each feature is predicted by all others: its out-of-sample R².
 
     Parameters
@@ -383,7 +368,7 @@ def redundancy(subject: Subject, /, **options: Unpack[types.RedundancyOptions]) 
 
 
 @on_subject
-def calibration(subject: Subject, /, **options: Unpack[types.CalibrationOptions]) -> ResultView:
+def calibration(subject: Subject, /, **options: Any) -> ResultView:
     """Return how far the predictive distribution agrees with outcomes: scores, reliability, coverage, exact tests.
 
     Parameters
@@ -407,9 +392,7 @@ def calibration(subject: Subject, /, **options: Unpack[types.CalibrationOptions]
 
 
 @on_subject
-def segments(
-    subject: Subject, /, measures: Measures = None, *, max_leaf_nodes: int = 6, **options: Unpack[types.SegmentsOptions]
-) -> ResultView:
+def segments(subject: Subject, /, measures: Measures = None, *, max_leaf_nodes: int = 6, **options: Any) -> ResultView:
     """Return where the model is uncertain, wrong, or over-confident: leaves of small trees, with intervals.
 
     Half of the independent rows grow a tree for each measure, the other half gives every number. No row is predicted
@@ -443,7 +426,7 @@ def segments(
 
 
 @on_subject
-def selective(subject: Subject, /, **options: Unpack[types.SelectiveOptions]) -> ResultView:
+def selective(subject: Subject, /, **options: Any) -> ResultView:
     """Return what referring the most uncertain observations to a person saves: the risk-coverage curve, with intervals.
 
     Observations are kept in order of their uncertainty; no model is asked anything beside those of the subject.
@@ -474,7 +457,7 @@ def selective(subject: Subject, /, **options: Unpack[types.SelectiveOptions]) ->
 
 
 @on_subject
-def groups(subject: Subject, /, **options: Unpack[types.GroupsOptions]) -> ResultView:
+def groups(subject: Subject, /, **options: Any) -> ResultView:
     """Return predictions, outcomes, losses and uncertainty by group of each protected attribute, and its proxies.
 
     Parameters
@@ -501,7 +484,7 @@ def groups(subject: Subject, /, **options: Unpack[types.GroupsOptions]) -> Resul
 
 
 @on_subject
-def drift(subject: Subject, /, **options: Unpack[types.DriftOptions]) -> ResultView:
+def drift(subject: Subject, /, **options: Any) -> ResultView:
     """Return how the observations differ from the training observations, and the share outside the training domain.
 
     Parameters
@@ -526,7 +509,7 @@ def drift(subject: Subject, /, **options: Unpack[types.DriftOptions]) -> ResultV
 
 
 @on_subject
-def agreement(subject: Subject, /, explainers: Chosen = None, **options: Unpack[types.AgreementOptions]) -> ResultView:
+def agreement(subject: Subject, /, explainers: Chosen = None, **options: Any) -> ResultView:
     """Return the rankings of the features by several explainers side by side, with intervals on the ranks.
 
     Parameters
