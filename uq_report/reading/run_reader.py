@@ -21,6 +21,7 @@ from ..evidence import ids
 from ..evidence.codec import dumps
 from ..evidence.finding import SEVERITIES, Finding, Outcome, Waived
 from ..evidence.importance import directed
+from ..evidence.outcomes import CalibrationView, ScoreLine
 from ..evidence.run import MethodRecord, Run
 from ..evidence.subject import SubjectFacts
 
@@ -219,6 +220,15 @@ class RunReader:
             return "no previous run"
         key = (finding.code, sorted(finding.features))
         return next((c.change for c in changes.findings if (c.code, sorted(c.features)) == key), "not compared")
+
+    def ended(self, check: str) -> Outcome | None:
+        """Return the outcome of a check; None where it was not run."""
+        return next((outcome for outcome in self.run.outcomes if outcome.check == check), None)
+
+    def score(self, item: str) -> ScoreLine | None:
+        """Return a score on the test sample; None where it is not there or has no number."""
+        view = CalibrationView.find(self.run)
+        return None if view is None else view.of(item)
 
     def why_missing(self, explainer: str) -> str:
         """Say why an explainer has no results."""

@@ -8,7 +8,6 @@ from ...core.support.numbers import number
 from ...core.support.text import count
 from ...document.text import joined, mention, mentions, name, value_words
 from ...evidence import comparisons as views
-from ...evidence.outcomes import CalibrationView
 from ...reading.run_reader import RunReader
 from ...reading.sentences import estimate_words, scaled, share, unbracketed
 
@@ -93,8 +92,7 @@ def cost(view: views.Comparisons) -> str:
 
 def order_words(e: RunReader) -> str:
     """State how far predictions are off where classes have an order, and which scores ignore it."""
-    view = CalibrationView.find(e.run)
-    one, more = (None if view is None else view.of(item) for item in ("off_by_one", "off_by_more"))
+    one, more = e.score("off_by_one"), e.score("off_by_more")
     if one is None or more is None:
         return ""
     return (
@@ -106,8 +104,7 @@ def order_words(e: RunReader) -> str:
 
 def roc_words(e: RunReader, view: views.Roc) -> str:
     """State the area under the curve, and the rates of the decisions."""
-    scores = CalibrationView.find(e.run)
-    area = None if scores is None else scores.of("roc_auc")
+    area = e.score("roc_auc")
     lead = "ROC curve" if area is None else f"ROC curve, AUC {estimate_words(area)}"
     if not view.decided:
         return f"{lead}."

@@ -136,7 +136,7 @@ def useful(e: RunReader) -> Section | None:
 
 def verdict_words(e: RunReader) -> str:
     """Say how the check ended where it neither passed nor found anything; empty otherwise."""
-    ended = next((outcome for outcome in e.run.outcomes if outcome.check == ids.SELECTIVE), None)
+    ended = e.ended(ids.SELECTIVE)
     if ended is None or ended.state in ("passed", "found", "ignored"):
         return ""
     return f"Not judged: {sentence(ended.reason)}"
