@@ -20,10 +20,9 @@ from uq_report.evidence.run import Run
 from uq_report.evidence.view import by_feature, of_measure
 from uq_report.reading.rank_ranges import RankedFeature, ranked_features
 from uq_report.reading.run_reader import RunReader
-from uq_report.report.sections import ranking
+from uq_report.report.sections import drivers as ranking
 from uq_report.report.sections.appendix import ranked
-from uq_report.report.sections.drivers import drives
-from uq_report.report.sections.ranking import ROWS, SOURCES, RankingColumn, changed, rankings
+from uq_report.report.sections.drivers import ROWS, SOURCES, RankingColumn, changed, drives, rankings
 
 from .. import samples
 from . import methods_results as made

@@ -15,10 +15,17 @@ from ...evidence.outcomes import CONFIDENCE_GAP, LOG_SCORE, CalibrationView, Dec
 from ...evidence.view import by_feature
 from ...reading.run_reader import FAILED, RunReader
 from ...reading.sentences import amount, apart, estimate_words, percent, share, unbracketed
-from ..sections.comparisons import in_the_large
-from ..sections.outcomes import ITEMS_WITH_SKILL
-from ..sections.uncertainty import gain_words, score_name, why_open
-from ..sections.usefulness import TITLE, UNTESTED, ordering_words, referral_words, verdict
+from ..sections.outcomes import ITEMS_WITH_SKILL, in_the_large
+from ..sections.uncertainty import (
+    UNTESTED,
+    USEFULNESS,
+    gain_words,
+    ordering_words,
+    referral_words,
+    score_name,
+    verdict,
+    why_open,
+)
 
 PERFORMANCE, CALIBRATION = "Performance", "Calibration"
 NOT_TESTED = "Not tested"
@@ -251,4 +258,4 @@ def usefulness(e: RunReader) -> Card:
     why = "" if ended is None or headline != UNTESTED else sentence(ended.reason)
     missing = "" if words or why else e.why_missing(ids.SELECTIVE)
     texts = tuple(filter(None, (words, why, missing)))
-    return Card(title=TITLE, headline=headline, aside=ordering_words(e.run), texts=texts)
+    return Card(title=USEFULNESS, headline=headline, aside=ordering_words(e.run), texts=texts)

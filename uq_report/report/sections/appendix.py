@@ -16,11 +16,11 @@ from ...reading.run_reader import OPEN, RunReader
 from .. import FULL, NONE
 from ..placing import PluginSections
 from .comparison import changes_in_full
+from .drivers import ranking_table, rankings
 from .findings import STATES, checks_ended, monitoring, observations, rules, sensitivity
 from .limitations import detectable, limits_of_methods, omissions
 from .mapping import mapping
 from .model import data, model
-from .ranking import ranking_table, rankings
 from .reproducibility import methods, references, reproducibility
 
 GATE = {

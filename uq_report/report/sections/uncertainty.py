@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import isfinite, isnan, nan
 
-from ...core.support.numbers import share_words
+from ...core.support.numbers import number, share_words
 from ...core.support.text import count
 from ...document.blocks import make_figure, make_section, make_table, paragraphs
 from ...document.document import Block, Column, Section, Split, Table
-from ...document.text import clean, joined, plain, sentence, spaced, value_words
-from ...evidence import outcomes
+from ...document.text import clean, joined, name, plain, sentence, spaced, value_words
+from ...evidence import ids, outcomes, selective
 from ...evidence.importance import Pfi
+from ...evidence.run import Run
 from ...evidence.segments import OFF_SUPPORT, SegmentsView
+from ...evidence.view import of_measure
 from ...reading.run_reader import GATE, RunReader
-from ...reading.sentences import estimate_words, share
+from ...reading.sentences import estimate_words, is_share, percent, scaled, share
 from ...reading.tables import CAUTION, key_words
 
 ENTROPIES, VARIANCES = ("epistemic", "aleatoric"), ("epistemic_variance", "aleatoric_variance")
@@ -234,3 +236,117 @@ def score_name(e: RunReader, item: str) -> str:
     if item in (outcomes.LOG_SCORE, "nll"):
         return e.log_score
     return key_words(item)
+
+
+REFERRED = 100 * (1 - selective.KEPT)  # percent of the observations
+
+
+def referral_words(run: Run) -> str:
+    """Say what referring the most uncertain observations does to the loss of the others; empty without a curve.
+
+    ``"Referring the 10% most uncertain observations lowers the error rate of the others from 23.5% to 20.9% (18.1 to
+    24.0)."``
+    """
+    view, curve, line = _at_kept(run)
+    if view is None or curve is None or line is None:
+        return ""
+    whole = line.estimate + line.saved
+    before = f"{100 * whole:.1f}%" if is_share(curve.unit) else number(whole)
+    after = scaled(line.estimate, line.lower, line.upper, curve.unit, "%").replace(" units of the outcome", "")
+    verb = "lowers" if line.saved_lower > 0 else "raises" if line.saved_upper < 0 else "changes"
+    open_ = ", not established" * (verb == "changes")
+    change = f"{verb} the {view.loss} of the others from {before} to {after}{open_}"
+    return f"Referring the {REFERRED:.0f}% most uncertain observations {change}."
+
+
+def referred_words(run: Run) -> str:
+    """Say which observations are the most uncertain, and which share of all errors is theirs; empty without a curve.
+
+    ``"The 10% most uncertain observations (expected error above 0.46) have 20% (16 to 25) of all errors, 10% by
+    chance."``
+    """
+    view, _, line = _at_kept(run)
+    if view is None or line is None or isnan(line.captured):
+        return ""
+    which = f"{view.uncertainty.partition(' (')[0]} above {number(line.threshold)}"
+    part = percent(line.captured, line.captured_lower, line.captured_upper)
+    errors = f"{part} of all {'errors' if view.classes else 'absolute error'}"
+    return f"The {REFERRED:.0f}% most uncertain observations ({which}) have {errors}, {REFERRED:.0f}% by chance."
+
+
+def _at_kept(
+    run: Run,
+) -> tuple[selective.SelectiveView | None, selective.RiskCoverageView | None, selective.RiskLine | None]:
+    """Return the order, the curve, and its line where the most uncertain observations are referred."""
+    curve = selective.RiskCoverageView.find(run)
+    return selective.SelectiveView.find(run), curve, None if curve is None else curve.at()
+
+
+def ordering_words(run: Run) -> str:
+    """Return the one number of selective prediction with its interval; empty without one."""
+    view = selective.SelectiveView.find(run)
+    line = None if view is None else view.number
+    if view is None or line is None:
+        return ""
+    if view.classes:
+        return f"AUROC of failures {value_words(line.estimate, line.lower, line.upper)}, 0.5 by chance"
+    return f"gain {percent(line.estimate, line.lower, line.upper)} of the largest possible, 0% by chance"
+
+
+def group_words(run: Run) -> str:
+    """Say which protected groups are referred most and least, and what the kept lose; empty without groups."""
+    view, what = selective.SelectiveGroups.find(run), selective.SelectiveView.find(run)
+    if view is None:
+        return ""
+    sentences = []
+    for attribute in view.features:
+        rates = [x for x in of_measure(view.lines, selective.REFERRAL_RATE) if x.feature == attribute]
+        if len(rates) < 2:
+            continue
+        losses = {x.item: x for x in of_measure(view.lines, selective.KEPT_LOSS) if x.feature == attribute}
+        ordered = sorted(rates, key=lambda x: -x.estimate)
+        ends = (ordered[0], ordered[-1])
+        shares = [f"{name(x.item)} {percent(x.estimate, x.lower, x.upper)}" for x in ends]
+        kept = [scaled(y.estimate, y.lower, y.upper, y.unit, "%") for x in ends if (y := losses.get(x.item))]
+        others = f"; {what.loss} of the others {joined(kept)}" if what is not None and len(kept) == len(ends) else ""
+        sentences.append(f"Referred by {name(attribute)}: {joined(shares)}{others}.")
+    return " ".join(sentences)
+
+
+USEFULNESS = "Usefulness of the uncertainty"
+USEFUL, UNSHOWN, OPEN, UNTESTED = "Useful", "Not shown", "Inconclusive", "Not assessed"
+HEADLINES = {"passed": USEFUL, "found": UNSHOWN, "ignored": UNSHOWN, "skipped": OPEN}
+
+
+def verdict(e: RunReader) -> str:
+    """Return the verdict of the card and of the section: useful only where the printed intervals agree."""
+    ended, (view, _, line) = e.ended(ids.SELECTIVE), _at_kept(e.run)
+    headline = UNTESTED if ended is None else HEADLINES.get(ended.state, UNTESTED)
+    if headline != USEFUL or view is None:
+        return headline
+    # the check asks for a 90% CI of the order alone
+    above = view.number is None or view.number.lower > 0.5 * view.classes
+    return USEFUL if above and line is not None and line.saved_lower > 0 else OPEN
+
+
+def useful(e: RunReader) -> Section | None:
+    """Return the sentences and the risk-coverage curve; None where selective prediction was not computed."""
+    view, curve, _ = _at_kept(e.run)
+    if view is None or curve is None:
+        return None
+    lead = spaced(f"{verdict(e)}. The uncertainty is the {view.uncertainty}.", referred_words(e.run))
+    blocks: tuple[Block, ...] = paragraphs(lead, spaced(verdict_words(e), group_words(e.run)))
+    if curve.lines:
+        caption = f"{curve.loss.capitalize()} of the observations kept, the most uncertain referred first."
+        alt = f"The {curve.loss} of the kept observations by the share kept. {referral_words(e.run)}"
+        figure = make_figure("sure-selective", caption, alt, lambda: e.draw(curve.result), curve.id)
+        blocks = (*blocks, figure)
+    return make_section("sure-useful", USEFULNESS, blocks)
+
+
+def verdict_words(e: RunReader) -> str:
+    """Say how the check ended where it neither passed nor found anything; empty otherwise."""
+    ended = e.ended(ids.SELECTIVE)
+    if ended is None or ended.state in ("passed", "found", "ignored"):
+        return ""
+    return f"Not judged: {sentence(ended.reason)}"
