@@ -34,8 +34,8 @@ from .given_shap import given_explainers
 from .lookups import options as options
 from .lookups import plugins as plugins
 from .lookups import scorer as scorer
-from .progress import reported
 from .several import AuditRuns
+from .showing import reported
 from .single_case import Case
 from .views import AuditRun, Earlier, ResultView, earlier_run
 

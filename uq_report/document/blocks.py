@@ -14,7 +14,7 @@ from ..core.model.results import Result
 from ..core.support.errors import UQReportError
 from ..core.support.text import count
 from ..evidence import columns as col
-from .document import Badge, Block, Bullets, Callout, Cell, Column, Facts, Figure, Paragraph, Section, Table, Tint
+from .document import Badge, Block, Bullets, Callout, Cell, Column, Figure, Paragraph, Section, Table, Tint
 from .plots.frames import has_interval, interval_words
 from .text import MENTION, clean, joined, mention, name
 
@@ -170,11 +170,6 @@ def omission_words(measure: str, reason: str, features: Iterable[str] = ()) -> s
 def paragraphs(*texts: str) -> tuple[Paragraph, ...]:
     """Return a paragraph for each text that is not empty."""
     return tuple(Paragraph(text=text) for text in texts if text)
-
-
-def fact_list(*rows: tuple[str, Cell]) -> Facts:
-    """Return labels with their values."""
-    return Facts(rows=rows)
 
 
 def make_section(

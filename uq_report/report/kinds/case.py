@@ -10,8 +10,8 @@ import pandas as pd
 
 from ...core.model.results import MeasureFacts, Result
 from ...core.support.numbers import number
-from ...document.blocks import fact_list, make_figure, make_section, make_table, paragraphs
-from ...document.document import Attachment, Block, Cell, Column, Document, Section
+from ...document.blocks import make_figure, make_section, make_table, paragraphs
+from ...document.document import Attachment, Block, Cell, Column, Document, Facts, Section
 from ...document.plots import attribution
 from ...document.plots.case import draw_case
 from ...document.text import clean, joined, name
@@ -70,20 +70,20 @@ def case_document(facts: CaseFacts, as_of: str, csv: bytes) -> Document:
 def _sections(facts: CaseFacts) -> list[Section]:
     notes = " ".join((*facts.notes, *(note for result in _explained(facts) for note in result.notes)))
     return [
-        make_section("case-prediction", "Prediction and uncertainty", (fact_list(*_facts(facts)), _overview(facts))),
+        make_section("case-prediction", "Prediction and uncertainty", (_facts(facts), _overview(facts))),
         make_section("case-reasons", "Contributions of the features", _reasons(facts)),
         make_section("case-changes", "Smallest changes", _changes(facts)),
         make_section("case-compared", "Comparison", (*_groups(facts), *_neighbours(facts), *paragraphs(clean(notes)))),
     ]
 
 
-def _facts(facts: CaseFacts) -> list[tuple[str, Cell]]:
+def _facts(facts: CaseFacts) -> Facts:
     rows: list[tuple[str, Cell]] = [("Decision", clean(facts.decision) if facts.decision else "not defined")]
     for line in facts.measures.to_dict("records"):
         if line["role"] != "loss" or line["measure"] == "nll":
             of = f"{number(line['value'])} {line['unit']}; percentile {100 * line['percentile']:.0f}"
             rows.append((str(line["title"]).capitalize(), of))
-    return [*rows, ("Training domain", domain_words(facts))]
+    return Facts(rows=(*rows, ("Training domain", domain_words(facts))))
 
 
 def domain_words(facts: CaseFacts) -> str:

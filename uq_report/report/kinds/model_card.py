@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 from ...core.support.references import cite
 from ...core.support.text import count
-from ...document.blocks import bullets, fact_list, make_section, paragraphs, tables
+from ...document.blocks import bullets, make_section, paragraphs, tables
 from ...document.document import Block, Bullets, Document, Facts, Section, Table
 from ...document.text import clean, items, joined, sentence
 from ...evidence.importance import Pfi
@@ -66,12 +66,12 @@ def _stated(e: RunReader, section: Stated, *lead: Block) -> Section:
 
 def _factors(e: RunReader) -> Section:
     protected = e.subject.protected
-    facts = fact_list(
+    facts = (
         ("Protected attributes", as_cell(protected) if protected else "none named"),
         ("Groups of features, permuted together", e.group_words or "none"),
         ("Relevant factors in use, instruments and environments included", OPEN),
     )
-    return make_section("factors", "Factors", (facts, *_table(data(e, PluginSections(e)), "data-features")))
+    return make_section("factors", "Factors", (Facts(rows=facts), *_table(data(e, PluginSections(e)), "data-features")))
 
 
 def _metrics(e: RunReader) -> Section:
@@ -91,9 +91,9 @@ def _metrics(e: RunReader) -> Section:
 def scope(e: RunReader) -> str:
     """Return the scope of the audit in one sentence."""
     about = e.subject
-    counted_rows = about.n is not None and about.d is not None
-    sizes = f"{count(about.n or 0, 'observation')} of {count(about.d or 0, 'feature')}"
-    sample = sizes if counted_rows else "the test sample"
+    sample = "the test sample"
+    if about.n is not None and about.d is not None:
+        sample = f"{count(about.n, 'observation')} of {count(about.d, 'feature')}"
     sampled = f", drawn at random from {about.sampled_from}" if about.sampled_from else ""
     truth = "" if about.has_y else " Outcomes were not given."
     return (
@@ -104,24 +104,24 @@ def scope(e: RunReader) -> str:
 
 def _training(e: RunReader) -> Section:
     train = f"yes, {count(e.subject.n_train or 0, 'observation')}" if e.subject.has_train else "no"
-    facts = fact_list(
+    facts = (
         ("Training sample given to the audit", train),
         ("SHA-256 of the training sample", as_cell(e.subject.hashes.get("train_X"))),
         ("Collection, consent and preprocessing", OPEN),
     )
-    return make_section("training", "Training data", (facts,))
+    return make_section("training", "Training data", (Facts(rows=facts),))
 
 
 def _ethics(e: RunReader) -> Section:
     findings = [f for f in e.findings if f.code.startswith(GROUPS)]
-    facts = fact_list(
+    facts = (
         ("Risks, harms and mitigations", OPEN),
         ("Sensitive data and human life", OPEN),
         ("Open findings on groups and protected attributes", joined([f.code for f in findings]) or "none"),
     )
     none = "" if e.subject.protected else "No protected attribute was named, so groups were not assessed."
     statements = bullets(f"{f.code}: {sentence(f.statement)}" for f in findings)
-    return make_section("ethics", "Ethical considerations", (facts, *paragraphs(none), *statements))
+    return make_section("ethics", "Ethical considerations", (Facts(rows=facts), *paragraphs(none), *statements))
 
 
 def _caveats(e: RunReader) -> Section:
