@@ -109,10 +109,8 @@ def better(e: RunReader, other: str = "challenger") -> tuple[kinds.Badge, str]:
         words = f"{score_name(e, line.measure)}, {_value(e, line)}"
         sides.setdefault("worse" if line.estimate > 0 else "better", []).append(words)
     badge = MIXED if len(sides) > 1 else WORSE if "worse" in sides else BETTER
-    return (
-        badge,
-        f"The {other} predicts {'; and '.join(f'{side} by {joined(words)}' for side, words in sides.items())}.",
-    )
+    text = "; and ".join(f"{side} by {joined(words)}" for side, words in sides.items())
+    return badge, f"The {other} predicts {text}."
 
 
 def _value(e: RunReader, line: PairedLine) -> str:
@@ -146,14 +144,13 @@ def _grade(finding: Finding) -> int:
 
 def _worse(alone: Sequence[tuple[str, Finding]]) -> str:
     """Name the findings of one model only."""
-    codes = {
-        who: [f"{clean(f.code, 20)} ({f.severity})" for owner, f in alone if owner == who]
-        for who in ("challenger", "champion")
-    }
-    texts = [
-        f"Findings of the {who} only, or more severe there: {joined(own, 5)}." for who, own in codes.items() if own
-    ]
-    return " ".join(texts) or "Both models have the same findings."
+    codes: dict[str, list[str]] = {"challenger": [], "champion": []}
+    for who, finding in alone:
+        codes[who].append(f"{clean(finding.code, 20)} ({finding.severity})")
+    texts = (
+        f"Findings of the {who} only, or more severe there: {joined(own, 5)}." * bool(own) for who, own in codes.items()
+    )
+    return spaced(*texts) or "Both models have the same findings."
 
 
 def _findings(alone: Sequence[tuple[str, Finding]]) -> tuple[kinds.Table, ...]:
@@ -208,10 +205,7 @@ def _importance(e: RunReader, view: CompareImportance, measure: str) -> kinds.Fo
         lambda: e.draw(view.result, measure=measure),
         view.id,
     )
-    verdicts: tuple[Field, ...] = (
-        ("verdict, champion", "champion_verdict"),
-        ("verdict, challenger", "challenger_verdict"),
-    )
+    verdicts: list[Field] = [(f"verdict, {who}", f"{who}_verdict") for who in ("champion", "challenger")]
     caption, key = f"Challenger minus champion, {title}.", f"comparison-table-{measure}"
     table = line_table(key, caption, lines, (FEATURE, *NUMBERS, *verdicts), of=view.result)
     return kinds.Fold(title=f"Importance for {title}", blocks=(figure, table))

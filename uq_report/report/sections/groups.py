@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import replace
 from typing import TypeVar
 
 from ...core.support.numbers import unit_phrase
@@ -48,64 +47,49 @@ def affected(e: RunReader) -> Section | None:
     return make_section("performance-groups", TITLE, blocks)
 
 
-@dataclass(frozen=True)
 class AttributeEffects:
-    """The effects of one attribute, for the class whose predictions differ most."""
+    """The effects of one attribute, for the class whose predictions differ most.
 
-    e: RunReader
-    view: outcomes.GroupsView
-    name: str
+    `most` is the group whose predictions differ most from those of the others, `suffix` the class of the predictions,
+    empty where there is one; `means` and `apart`, each group minus all others, are of prediction and outcome by group.
+    """
 
-    @cached_property
-    def apart(self) -> tuple[outcomes.DifferenceLine, ...]:
-        """Each group minus all other groups."""
-        view = outcomes.GroupsDifference.find(self.e.run)
-        return () if view is None else of_feature(view.lines, self.name)
+    def __init__(self, e: RunReader, view: outcomes.GroupsView, name: str) -> None:
+        self.e, self.view, self.name, self.lines = e, view, name, of_feature(view.lines, name)
+        every = outcomes.GroupsDifference.find(e.run)
+        differences = () if every is None else of_feature(every.lines, name)
+        predictions = (line for line in differences if line.measure.startswith(PREDICTION))
+        self.most = max(predictions, key=lambda line: abs(line.estimate), default=None)
+        self.suffix = "" if self.most is None else self.most.measure.removeprefix(PREDICTION)
+        self.means = [self._by_group(measure, self.lines) for measure in (PREDICTION, OUTCOME)]
+        self.apart = [self._by_group(measure, differences) for measure in (PREDICTION, OUTCOME)]
 
-    @cached_property
-    def most(self) -> outcomes.DifferenceLine | None:
-        """The group whose predictions differ most from those of the others."""
-        lines = [line for line in self.apart if line.measure.startswith(PREDICTION)]
-        return max(lines, key=lambda line: abs(line.estimate), default=None)
-
-    @property
-    def suffix(self) -> str:
-        """The class of the predictions; empty where there is one."""
-        return "" if self.most is None else self.most.measure.removeprefix(PREDICTION)
-
-    def of(self, measure: str, lines: Sequence[outcomes.GroupLine]) -> dict[str, outcomes.GroupLine]:
-        """Return the lines of a measure by group."""
+    def _by_group(self, measure: str, lines: Sequence[outcomes.GroupLine]) -> dict[str, outcomes.GroupLine]:
         return {line.item: line for line in lines if line.measure == f"{measure}{self.suffix}"}
 
     def levels(self) -> list[str]:
         """Return the levels in their order; of many those whose predictions differ most."""
-        means, apart = (self.of(PREDICTION, lines) for lines in (of_feature(self.view.lines, self.name), self.apart))
+        means, apart = self.means[0], self.apart[0]
         order = [item for item in self.view.levels(self.name) if item in means] or [*means]
         first = sorted(order, key=lambda item: -abs(apart[item].estimate) if item in apart else 0.0)[:LEVELS]
         return [item for item in order if item in first]
 
     def table(self, key: str) -> tuple[Table, ...]:
         """Return mean prediction and outcome by group, and the differences to all other groups."""
-        lines, levels = of_feature(self.view.lines, self.name), self.levels()
-        means = [self.of(measure, lines) for measure in (PREDICTION, OUTCOME)]
-        apart = [self.of(measure, self.apart) for measure in (PREDICTION, OUTCOME)]
-        missed = {line.item: line for line in lines if line.measure == MISSED}
-        last = ["false-negative rate"] * bool(missed)
-        differences = ("prediction minus others", "outcome minus others")
+        levels, missed = self.levels(), {line.item: line for line in self.lines if line.measure == MISSED}
         columns: list[Column | str] = ["group", Column("n", "integer"), "mean prediction", "mean outcome"]
-        columns += [*differences, *last]
+        columns += ["prediction minus others", "outcome minus others", *["false-negative rate"] * bool(missed)]
         rows = [
             (
-                *(name(item), means[0][item].n, *(_mean(by_level.get(item)) for by_level in means)),
+                *(name(item), self.means[0][item].n, *(_mean(by_level.get(item)) for by_level in self.means)),
                 # of two groups one is the reference of the other
-                *(points(x[item]) if item in x else "reference" * (len(x) == 1) for x in apart),
+                *(points(x[item]) if item in x else "reference" * (len(x) == 1) for x in self.apart),
                 *([_mean(missed.get(item)) or "not testable"] if missed else []),
             )
             for item in levels
         ]
-        total, about = len(of_measure(lines, f"{PREDICTION}{self.suffix}")), self.suffix[1:-1]
-        what = f"{name(self.name)}{f', {name(about)}' if about else ''}"
-        caption = f"Mean prediction and outcome by {what}."
+        total, about = len(self.means[0]), self.suffix[1:-1]
+        caption = f"Mean prediction and outcome by {name(self.name)}{f', {name(about)}' if about else ''}."
         which = f" The {len(levels)} of {total} groups with the largest differences." if len(levels) < total else ""
         return tables(key, f"{caption}{which}", columns, rows, evidence=self.view.id)
 
@@ -114,7 +98,7 @@ class AttributeEffects:
         most = self.most
         if most is None:
             return []
-        came = self.of(OUTCOME, self.apart).get(most.item)
+        came = self.apart[1].get(most.item)
         also = "" if came is None else f"; outcomes {_side(came, '')}"
         about = f"Predictions for {mention(self.name)} = {name(most.item)}"
         return [f"{about} {_side(most, ' those for the other groups')}{also}{self._through(most)}."]
@@ -124,7 +108,13 @@ class AttributeEffects:
         view = outcomes.GroupsUse.find(self.e.run)
         lines: Sequence[outcomes.UseLine] = () if view is None else of_feature(view.lines, self.name)
         own = [line for line in lines if (line.item, line.measure) == (most.item, most.measure)]
-        parts = [_taken(line) for line in sorted(own, key=lambda line: -line.association)[:2]]
+        closest = sorted(own, key=lambda line: -line.association)[:2]
+        parts = [
+            f"{points(_negated(x))} are offset by {mention(x.by)}"
+            if x.estimate < 0
+            else f"{points(x)} are attributable to {mention(x.by)}"
+            for x in closest
+        ]
         return f"; {joined(parts)}" if parts else ""
 
 
@@ -132,10 +122,10 @@ def _figure(attributes: Sequence[AttributeEffects]) -> tuple[Block, ...]:
     """Return mean prediction against mean outcome by group, the disadvantaged group of each attribute first."""
     pairs: list[tuple[str, outcomes.GroupLine, outcomes.GroupLine]] = []
     for one in attributes:
-        means = [one.of(measure, of_feature(one.view.lines, one.name)) for measure in (PREDICTION, OUTCOME)]
-        gaps = {item: -line.estimate for item, line in one.of(PREDICTION, one.apart).items()}
+        means, came = one.means
+        gaps = {item: -line.estimate for item, line in one.apart[0].items()}
         order = [item for _, item in sorted((gaps.get(item, 0.0), item) for item in one.levels())]
-        pairs += [(f"{name(one.name)}: {name(x)}", means[0][x], means[1][x]) for x in order if x in means[1]]
+        pairs += [(f"{name(one.name)}: {name(x)}", means[x], came[x]) for x in order if x in came]
     if not pairs:
         return ()
     labels, predictions, observed = map(list, zip(*pairs, strict=True))
@@ -152,13 +142,6 @@ def _figure(attributes: Sequence[AttributeEffects]) -> tuple[Block, ...]:
         attributes[0].view.id,
     )
     return (figure,)
-
-
-def _taken(line: outcomes.UseLine) -> str:
-    """Say how much of a difference is attributable to a feature, or is offset by it."""
-    if line.estimate < 0:
-        return f"{points(_negated(line))} are offset by {mention(line.by)}"
-    return f"{points(line)} are attributable to {mention(line.by)}"
 
 
 def _negated(line: outcomes.GroupLine) -> outcomes.GroupLine:
@@ -234,7 +217,7 @@ def affected_card(e: RunReader) -> Card | None:
     if error := _disadvantaged(errors):
         texts = [f"Prediction minus outcome, against all others (n = {error.n})."]
         return _card(view, error, texts)
-    if use := _leading(_attributable(e, used), e):
+    if use := _attributable(e, used):
         same = _same(predictions, use)
         texts = [f"Difference in mean prediction attributable to {name(use.by)}."]
         texts += [f"Unadjusted: {points(same)}."] if same else []
@@ -245,15 +228,11 @@ def affected_card(e: RunReader) -> Card | None:
     return _none_apart(e, view, len(predictions))
 
 
-def _attributable(e: RunReader, attributes: Sequence[str]) -> list[outcomes.UseLine]:
-    """Return the differences of groups that are attributable to the attribute itself."""
+def _attributable(e: RunReader, attributes: Sequence[str]) -> outcomes.UseLine | None:
+    """Return the largest difference that is attributable to an attribute itself: that of a finding, else of all."""
     view = outcomes.GroupsUse.find(e.run)
-    lines = view.lines if view is not None else ()
-    return [x for x in lines if x.feature == x.by and x.feature in attributes and x.item != ALL_ROWS]
-
-
-def _leading(lines: Sequence[outcomes.UseLine], e: RunReader) -> outcomes.UseLine | None:
-    """Return the level that a finding is about, else the disadvantaged one, whichever number is the largest."""
+    every = view.lines if view is not None else ()
+    lines = [x for x in every if x.feature == x.by and x.feature in attributes and x.item != ALL_ROWS]
     said = {(f.features[-1], f.observed) for f in e.findings if f.code == USED and f.features}
     return _disadvantaged(x for x in lines if (x.feature, x.estimate) in said) or _disadvantaged(lines)
 

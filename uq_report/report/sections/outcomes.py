@@ -14,7 +14,7 @@ from ...document.plots.frames import interval_words
 from ...document.text import clean, joined, mention, mentions, name, sentence, spaced, unmarked, value_words
 from ...evidence import comparisons, ids
 from ...evidence.importance import ALL_FEATURES, CLAIMED, DELIVERED, DIFFERENCE, ClaimLine, Claims
-from ...evidence.outcomes import LOG_SCORE, CalibrationView, DecisionLine, Decisions, ScoreLine
+from ...evidence.outcomes import LOG_SCORE, CalibrationView, Decisions, ScoreLine
 from ...evidence.rows import SupportDistribution
 from ...evidence.segments import ALL_ROWS, LEVEL, SegmentFeatures, SegmentLine, SegmentPeriods, SegmentsView
 from ...evidence.view import View, by_feature, largest_first
@@ -207,14 +207,9 @@ def scores(e: RunReader) -> Section:
     view = CalibrationView.find(e.run)
     blocks: tuple[Block, ...] = paragraphs(e.why_missing(CalibrationView.id))
     if view is not None:
-        blocks = (
-            *paragraphs(_skill(e, view.lines)),
-            _scores(e, view),
-            *benchmarked(e),
-            *_decisions(e),
-            *paragraphs(order_words(e), spaced(*comparison_words(e))),
-            *_curves(e),
-        )
+        words = paragraphs(order_words(e), spaced(*comparison_words(e)))
+        tables = (_scores(e, view), *benchmarked(e), *_decisions(e))
+        blocks = (*paragraphs(_skill(e, view.lines)), *tables, *words, *_curves(e))
     return make_section("performance-scores", "Performance", blocks)
 
 
@@ -263,13 +258,8 @@ def _skill(e: RunReader, lines: Sequence[ScoreLine]) -> str:
     sides: dict[str, list[str]] = {}
     for line in lines:
         if line.is_skill:
-            side = (
-                "outperforms"
-                if line.lower > 0
-                else "performs worse than"
-                if line.upper < 0
-                else "is not distinguishable from"
-            )
+            other_side = "performs worse than" if line.upper < 0 else "is not distinguishable from"
+            side = "outperforms" if line.lower > 0 else other_side
             sides.setdefault(side, []).append(score_name(e, line.item.removesuffix(SKILL)))
     if not sides:
         return ""
@@ -285,14 +275,12 @@ def _decisions(e: RunReader) -> tuple[Block, ...]:
         return ()
     labels = [str(label) for label in view.classes]
     counted = labels if len(labels) <= COUNTED and view.counts else []
-    by_decision = {k: row[: len(labels)] for k, row in enumerate(view.counts)}
-    counts: dict[int, tuple[Tint | int, ...]] = {k: _tinted(k, row) for k, row in by_decision.items()}
-    if not counted:
-        counts = {k: (_rows(view, label),) for k, label in enumerate(labels)}
-    rows = [
-        (name(label), *counts.get(k, ()), *(_share(view.of_class(label).get(x)) for x in RATES))
-        for k, label in _least_recalled(view, labels)
-    ]
+    rows = []
+    for k, label in _least_recalled(view, labels):
+        lines = view.of_class(label)
+        number = lines["recall"].n if "recall" in lines else 0
+        of_class = _tinted(k, view.counts[k][: len(labels)]) if counted else (number,)
+        rows.append((name(label), *of_class, *(share(lines[x]) if x in lines else "" for x in RATES)))
     heads = [f"predicted {name(label)}" for label in counted] or ["n"]
     columns: list[Column | str] = ["actual", *(Column(head, "integer") for head in heads), *RATES.values()]
     least = f" The {len(rows)} of {len(labels)} classes with the lowest recall (upper limit)."
@@ -350,16 +338,6 @@ def _least_recalled(view: Decisions, labels: Sequence[str]) -> list[tuple[int, s
     return placed if len(placed) <= MOST else sorted(placed, key=lambda place: recalls.get(place[1], (1.0, 1.0)))[:MOST]
 
 
-def _rows(view: Decisions, label: str) -> int:
-    """Return the number of observations of a class."""
-    line = view.of_class(label).get("recall")
-    return 0 if line is None else line.n
-
-
-def _share(line: DecisionLine | None) -> str:
-    return "" if line is None else share(line)
-
-
 CLAIMS_SHOWN = 5  # features in the table
 CLAIMS = (
     "Increase in loss when a feature is permuted: model-implied, which the model itself expects, and realised, out of "
@@ -403,12 +381,8 @@ def _apart(view: Claims) -> str:
     decisive = [x for x in view.part(DIFFERENCE) if x.feature != ALL_FEATURES and x.has_interval and not x.unreliable]
     less = [x.feature for x in largest_first(decisive) if x.lower > view.margin]
     more = [x.feature for x in largest_first(decisive, -1) if x.upper < -view.margin]
-    sides = (("below", less), ("above", more))
-    texts = [
-        f"{word} model-implied importance for {joined(mentions(features), CLAIMS_SHOWN)}"
-        for word, features in sides
-        if features
-    ]
+    sides = [(word, joined(mentions(features), CLAIMS_SHOWN)) for word, features in (("below", less), ("above", more))]
+    texts = [f"{word} model-implied importance for {names}" for word, names in sides if names]
     return f" Realised importance is {joined(texts)}." if texts else ""
 
 
@@ -423,18 +397,11 @@ def _table(e: RunReader, view: Claims) -> Table:
     for x in lines:
         amounts = [estimate_words(each) + mark(each) for each in (x, confirmed.get(x.feature))]
         rows.append((name(x.feature), *amounts, _realisation_ratio(view, x, difference.get(x.feature))))
-    columns = [Column("feature"), Column("model-implied", unit=unit), Column("realised", unit=unit)]
-    columns.append(Column("realisation ratio"))
+    columns: list[Column | str] = ["feature", *(Column(head, unit=unit) for head in ("model-implied", "realised"))]
+    columns.append("realisation ratio")
     pairs = (x for line in lines for x in (line, confirmed.get(line.feature)) if x is not None)
-    note = unreliable_words(line.unreliable for line in pairs)
-    return make_table(
-        "performance-realised-table",
-        "The largest model-implied importances.",
-        columns,
-        rows,
-        evidence=view.id,
-        note=note,
-    )
+    note, caption = unreliable_words(line.unreliable for line in pairs), "The largest model-implied importances."
+    return make_table("performance-realised-table", caption, columns, rows, evidence=view.id, note=note)
 
 
 def _realisation_ratio(view: Claims, claim: ClaimLine, difference: ClaimLine | None) -> str:
