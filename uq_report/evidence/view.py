@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, Field, fields
-from functools import cache
 from typing import Any, ClassVar, Self, TypeVar, get_args
 
 import numpy as np
@@ -86,7 +85,8 @@ class View(Frozen):
     @classmethod
     def from_result(cls, result: Result) -> Self:
         """Read a result; refuse one that lacks a column or fact without a default."""
-        line, facts = _shape(cls)
+        line = get_args(hints_of(cls)["lines"])[0]
+        facts = {spec.name: spec for spec in fields(cls) if spec.name not in ("result", "lines")}
         missing = [name for name, spec in facts.items() if _is_required(spec) and name not in result.meta]
         if missing:
             raise InputError(f"{result.id}.meta must hold {missing}; got {sorted(result.meta)}.")
@@ -158,16 +158,6 @@ def table_of(lines: Sequence[EstimateLine], kind: type[EstimateLine] = EstimateL
 
 def _is_required(spec: Field[Any]) -> bool:
     return spec.default is MISSING and spec.default_factory is MISSING
-
-
-def _fields_of(view: type[View]) -> tuple[type[EstimateLine], Mapping[str, Field[Any]]]:
-    """Return the type of a view's lines, and its facts by name."""
-    line = get_args(hints_of(view)["lines"])[0]
-    return line, {f.name: f for f in fields(view) if f.name not in ("result", "lines")}
-
-
-# no decorator for the reason at `hints_of`
-_shape: Callable[[Any], tuple[type[EstimateLine], Mapping[str, Field[Any]]]] = cache(_fields_of)
 
 
 def _frozen(fact: Any) -> Any:

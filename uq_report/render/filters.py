@@ -355,7 +355,9 @@ def inline(svg: bytes, name: str, alt: str) -> Markup | None:
         element.tag = str(element.tag).removeprefix(_SPACE)
         if element.tag not in PLAIN or not _own(element, name, colours):
             return None
-    root.attrib = {"role": "img", "aria-label": clean(alt), **_class(colours), **root.attrib}
+    # one with colours that mean values stays light, under which its text must stand
+    look = {} if colours <= DARK.keys() else {"class": "paper"}
+    root.attrib = {"role": "img", "aria-label": clean(alt), **look, **root.attrib}
     return Markup(ET.tostring(root, encoding="unicode").replace(" />", "/>"))  # noqa: S704 - plain shapes, escaped
 
 
@@ -373,11 +375,6 @@ def _own(element: ET.Element, name: str, colours: set[str]) -> bool:
         elif key in ("fill", "stroke") and value != "none":
             colours.add(value)
     return True
-
-
-def _class(colours: set[str]) -> dict[str, str]:
-    """Return the mark of a figure that stays light: one with colours that mean values, under which text must stand."""
-    return {} if colours <= DARK.keys() else {"class": "paper"}
 
 
 _FUNCTIONS: tuple[Callable[..., object], ...] = (

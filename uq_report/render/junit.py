@@ -38,8 +38,7 @@ class JunitRenderer:
     def render(self, document: Document) -> bytes:
         """Return the XML in UTF-8."""
         checks = document.checks
-        failed = sum(check.state == "found" for check in checks)
-        passed = sum(check.state == "passed" for check in checks)
+        failed, passed = (sum(check.state == state for check in checks) for state in ("found", "passed"))
         skipped = len(checks) - failed - passed
         counts = {"tests": len(checks), "failures": failed, "errors": 0, "skipped": skipped}
         texts = {name: str(number) for name, number in counts.items()}

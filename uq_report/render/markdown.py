@@ -75,14 +75,10 @@ class MarkdownRenderer:
     def render(self, document: kinds.Document) -> bytes:
         """Return the file in UTF-8."""
         plan = outline(document)
-        facts = (
-            *((("Classification", document.banner),) if document.banner else ()),
-            ("Recommendation", document.recommendation),
-            *document.facts,
-            ("As of", document.as_of),
-            ("Made by", document.generator),
-        )
-        head = [f"# {escape(document.title)}", escape(document.subtitle), _facts(facts)]
+        stated = (("Classification", document.banner),) if document.banner else ()
+        made = (("As of", document.as_of), ("Made by", document.generator))
+        facts = _facts((*stated, ("Recommendation", document.recommendation), *document.facts, *made))
+        head = [f"# {escape(document.title)}", escape(document.subtitle), facts]
         body = [piece for part in plan.parts for piece in _part(part, plan)]
         foot = f"Evidence SHA-256: {code(document.evidence_sha256)}"
         return ("\n\n".join(filter(None, [*head, *body, foot])) + "\n").encode()
@@ -137,10 +133,6 @@ def _in_table(text: str) -> str:
     return re.sub(r"(?<!\\)\|", r"\|", text)
 
 
-def _figure(block: kinds.Figure, plan: Outline) -> str:
-    return f"{_caption(block, plan)}\n\n{escape(block.alt)}"
-
-
 def _caption(block: kinds.Table | kinds.Figure, plan: Outline) -> str:
     evidence = f" Evidence: {code(block.evidence)}" if block.evidence else ""
     return f"**{plan.labels[block.id]}.** {escape(block.caption)}{evidence}"
@@ -186,7 +178,7 @@ _BLOCKS: Mapping[type, Callable[[Any, Outline], str]] = {
     kinds.Callout: _callout,
     kinds.Facts: lambda block, _: _facts(block.rows),
     kinds.Table: _table,
-    kinds.Figure: _figure,
+    kinds.Figure: lambda block, plan: f"{_caption(block, plan)}\n\n{escape(block.alt)}",
     kinds.Verdict: _verdict,
     kinds.Cards: lambda block, _: "\n\n".join(map(_card, block.cards)),
     kinds.Steps: _steps,

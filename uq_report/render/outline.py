@@ -124,17 +124,12 @@ def outline(document: Document) -> Outline:
 
 def _parts(sections: tuple[Section, ...], prefix: str, level: int, names: Iterable[object]) -> tuple[OutlinePart, ...]:
     """Return sections under their names; headings below level 6 stay at 6."""
-    named = ((f"{prefix}{name}" if name else "", section) for name, section in zip(names, sections, strict=False))
-    return tuple(
-        OutlinePart(
-            section,
-            name,
-            min(level, 6),
-            anchor(section.id),
-            _parts(section.sections, f"{name}.", level + 1, count(1) if name else repeat("")),
-        )
-        for name, section in named
-    )
+    parts = []
+    for own, section in zip(names, sections, strict=False):
+        number = f"{prefix}{own}" if own else ""
+        inner = _parts(section.sections, f"{number}.", level + 1, count(1) if number else repeat(""))
+        parts.append(OutlinePart(section, number, min(level, 6), anchor(section.id), inner))
+    return tuple(parts)
 
 
 def _blocks(sections: tuple[Section, ...]) -> Iterator[Block]:
