@@ -16,6 +16,7 @@ import uq_report as uq
 from uq_report.api.views import AuditRun
 from uq_report.core.model.results import Diagnostic, Importance, Result
 from uq_report.document.document import Card
+from uq_report.document.document import texts as texts_of
 from uq_report.document.text import MENTION, first_sentence, unmarked
 from uq_report.evidence import ids
 from uq_report.evidence.finding import Finding, Outcome
@@ -188,7 +189,7 @@ def test_a_number_that_is_not_in_the_evidence_is_seen() -> None:
 @pytest.mark.parametrize("name", EVERY)
 def test_the_answer_is_short_says_nothing_twice_and_prints_no_missing_number(name: str) -> None:
     _, answer = told(name)
-    texts = [unmarked(text) for text in answer.texts() if text]
+    texts = [unmarked(text) for text in texts_of(answer)]
     assert sum(len(text.split()) for text in texts) <= 620  # four cards, and two sentences on the uncertainty
     sentences = [one for text in texts for one in re.split(r"(?<=[^.][.])\s+", text) if len(one.split()) > 4]
     assert len(sentences) == len(set(sentences))

@@ -41,8 +41,8 @@ def needs(*evidence: str, people: str = "") -> Requirement:
 
 def answered(e: RunReader, *evidence: str, sections: Sequence[Section] = ()) -> tuple[list[str], list[str]]:
     """Return the sections that answer a heading, and what is missing for it."""
-    answer = answer_of(e, needs(*evidence), Places.of(sections))
-    return [*answer.sections], [*answer.missing]
+    found, missing = answer_of(e, needs(*evidence), Places.of(sections))
+    return [*found], missing
 
 
 def told(run: Run, **about: str) -> RunReader:

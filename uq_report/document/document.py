@@ -233,6 +233,13 @@ class Section(Frozen):
     evidence: tuple[str, ...] = ()
 
 
+def blocks_in(sections: Iterable[Section]) -> Iterator[Block]:
+    """Yield all blocks of sections and of those inside them, in reading order."""
+    for section in sections:
+        yield from inside(section.blocks)
+        yield from blocks_in(section.sections)
+
+
 @dataclass(frozen=True)
 class Attachment:
     """A file that travels inside the report where the format can hold one (PDF)."""

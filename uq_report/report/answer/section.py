@@ -135,17 +135,6 @@ class Conclusion:
     actions: tuple[Step, ...]
     foot: str
 
-    def texts(self) -> Iterator[str]:
-        """Yield every sentence, in reading order."""
-        yield from (self.recommendation.text, self.because, self.basis, self.conditions)
-        yield from (self.assumption, self.undecidable)
-        for card in self.cards:
-            yield from (card.title, _head(card), *card.texts)
-        yield from self.drives
-        for step in self.actions:
-            yield from (step.lead, step.text, step.aside)
-        yield self.foot
-
 
 def as_lines(answer: Conclusion) -> list[str]:
     """Return the conclusion in about twelve lines."""

@@ -16,6 +16,7 @@ from ...document.text import joined, mention, mentions, name, spaced
 from ...evidence import importance as views
 from ...evidence.information import WITHOUT_TARGET, RedundancyView
 from ...evidence.view import EstimateLine, by_feature, of_measure
+from ...reading.rank_ranges import sample_size
 from ...reading.run_reader import RunReader
 
 NAMED = 4  # features in a sentence
@@ -31,25 +32,19 @@ OBJECTS: Mapping[str, str] = {
 }
 
 
-class UncertaintyDrivers(NamedTuple):
-    """What drives the uncertainty, as sentences read it: the difference between two observations, and the units."""
+class UncertaintyDrivers:
+    """What drives the uncertainty, as sentences read it: the difference between two observations, and the units.
 
-    e: RunReader
-    view: views.DriversView
-    difference: views.UnitLine
-    units: tuple[views.UnitLine, ...]
-    unit: str
-    n: str
+    `leaders` are the units that may lead; `what` changes, in words, by so much of `unit`.
+    """
 
-    @property
-    def what(self) -> str:
-        """What changes, in words."""
-        return OBJECTS.get(self.difference.measure, self.e.words(self.difference.measure).title)
-
-    @property
-    def leaders(self) -> tuple[views.UnitLine, ...]:
-        """The units that may lead."""
-        return tuple(line for line in self.units if line.first == 1)
+    def __init__(self, e: RunReader, view: views.DriversView) -> None:
+        measure = view.measures[0]
+        self.e, self.view, self.n = e, view, sample_size(e, view.id)
+        self.difference, self.units = view.difference(measure), view.of(measure)
+        self.leaders = tuple(line for line in self.units if line.first == 1)
+        self.what = OBJECTS.get(measure, e.words(measure).title)
+        self.unit = unit_phrase(e.words(measure, view.result).unit)
 
     def called(self, line: views.UnitLine) -> str:
         """Return a unit in words: a feature, associated features, or a group that the owner named."""
@@ -87,12 +82,7 @@ def confidence_words(line: EstimateLine) -> str:
 def read(e: RunReader) -> UncertaintyDrivers | None:
     """Return what drives the uncertainty; None where it was not measured."""
     view = views.DriversView.find(e.run)
-    if view is None or not view.lines:
-        return None
-    measure, n = view.measures[0], e.subject.n
-    unit = unit_phrase(e.words(measure, view.result).unit)
-    rows = "without a known number of observations" if n is None else f"n = {n}"
-    return UncertaintyDrivers(e, view, view.difference(measure), view.of(measure), unit, rows)
+    return UncertaintyDrivers(e, view) if view is not None and view.lines else None
 
 
 def uncertainty(drivers: UncertaintyDrivers) -> str:

@@ -17,7 +17,7 @@ from ..answer.section import answer
 from ..assemble import framed, read, tables_in
 from ..placing import PluginSections
 from ..sections.limitations import omissions
-from ..sections.model import data
+from ..sections.model import ORIGIN, data, trained_words
 from ..sections.outcomes import sure
 
 # the id and title of a section, and its facts
@@ -32,8 +32,7 @@ USE: Stated = ("use", "Intended use", (
     ("Out-of-scope use", "about.out_of_scope"),
 ))  # fmt: skip
 EVALUATION: Stated = ("evaluation", "Evaluation data", (
-    ("Origin", "about.data_origin"), ("Split into training and test sample", "about.data_split"),
-    ("Licence", "about.data_licence"), ("Observations", "n"), ("Features", "d"), ("Outcomes given", "has_y"),
+    *ORIGIN, ("Observations", "n"), ("Features", "d"), ("Outcomes given", "has_y"),
     ("SHA-256 of the test sample", "hashes.X"),
 ))  # fmt: skip
 GROUPS = "UQ8"  # codes of findings on protected attributes
@@ -103,9 +102,8 @@ def scope(e: RunReader) -> str:
 
 
 def _training(e: RunReader) -> Section:
-    train = f"yes, {count(e.subject.n_train or 0, 'observation')}" if e.subject.has_train else "no"
     facts = (
-        ("Training sample given to the audit", train),
+        ("Training sample given to the audit", trained_words(e.subject)),
         ("SHA-256 of the training sample", as_cell(e.subject.hashes.get("train_X"))),
         ("Collection, consent and preprocessing", OPEN),
     )

@@ -85,13 +85,6 @@ def _read(file: Path) -> Framework:
     return Framework(**content, requirements=tuple(points))
 
 
-class RequirementAnswer(NamedTuple):
-    """The evidence for a requirement that is in a run, by section, and what is missing."""
-
-    sections: Mapping[str, tuple[str, ...]]
-    missing: tuple[str, ...]
-
-
 def mapping(e: RunReader, sections: Iterable[Section], *, whole: bool) -> Section:
     """Return every requirement in one table, or in full a part for each text; `sections` are those of this report."""
     places = Places.of(sections)
@@ -167,24 +160,24 @@ def _part(e: RunReader, framework: Framework, places: Places) -> Section:
 
 def _row(e: RunReader, requirement: Requirement, places: Places, *, named: bool) -> tuple[str, str | None, str | None]:
     """Return a requirement, the sections that address it, if `named` with their evidence, and what is missing."""
-    answer = answer_of(e, requirement, places)
-    shown = [f"{place} ({joined(what, len(what))})" if named else place for place, what in answer.sections.items()]
-    where = f"{'in part: ' * bool(answer.missing)}{', '.join(shown)}" if shown else None
-    lacking = f"not in this run: {joined(answer.missing, len(answer.missing))}" if answer.missing else ""
+    sections, missing = answer_of(e, requirement, places)
+    shown = [f"{place} ({joined(what, len(what))})" if named else place for place, what in sections.items()]
+    where = f"{'in part: ' * bool(missing)}{', '.join(shown)}" if shown else None
+    lacking = f"not in this run: {joined(missing, len(missing))}" if missing else ""
     still = "; ".join(filter(None, (lacking, requirement.people)))
     return f"{requirement.place}: {requirement.asks}", where, still or None
 
 
-def answer_of(e: RunReader, requirement: Requirement, places: Places) -> RequirementAnswer:
-    """Return which of the evidence that a requirement names is in the run, by the section that shows it."""
+def answer_of(e: RunReader, requirement: Requirement, places: Places) -> tuple[dict[str, list[str]], list[str]]:
+    """Return the evidence for a requirement that is in the run, by the section that shows it, and what is missing."""
     sections: dict[str, list[str]] = {}
-    missing = []
+    missing: list[str] = []
     for choices in (needed.split(" | ") for needed in requirement.evidence):
         present = [choice for choice in choices if is_there(e, choice)]
         for choice in present:
             sections.setdefault(_place(e, choice, places), []).append(_words(choice))
         missing += [] if present else [" or ".join(map(_words, choices))]
-    return RequirementAnswer({place: tuple(dict.fromkeys(what)) for place, what in sections.items()}, tuple(missing))
+    return {place: list(dict.fromkeys(what)) for place, what in sections.items()}, missing
 
 
 def is_there(e: RunReader, needed: str) -> bool:

@@ -306,23 +306,16 @@ def _figure(ledger: Ledger, feature: str, key: str) -> Block | None:
     if ledger.average is None or not panels:
         return None
     counts, edges = _counts(ledger.e, feature)
-    curves = "Points by level" if has_levels(panels[0].average) else "Curves"
-    shape = f"{curves} of {joined([panel.title for panel in panels])} along {name(feature)}.{_scope(panels)}"
+    first, own = panels[0].average, ledger.average.id
+    levels = has_levels(first)
+    more = len(first) - len(most_frequent(first, counts)) if levels else 0
+    caption = spaced(f"Effects of {name(feature)}.", f"{count(more, 'rarer level')} not drawn." * bool(more))
+    drawn = f"{'Points by level' if levels else 'Curves'} of {joined([panel.title for panel in panels])}"
+    scope = " Between the 5th and the 95th percentile:" * (not levels)
     words = zip(every, map(ledger.e.words, measures.values()), strict=True)
-    ranges = [
-        range_words(_middle(ledger, panel.average, feature), facts) for panel, facts in words if len(panel.average)
-    ]
-    return make_figure(
-        f"{key}-figure",
-        _caption(panels, counts, feature),
-        " ".join([shape, *ranges]),
-        lambda: draw_sheet(panels, counts, edges),
-        ledger.average.id,
-    )
-
-
-def _scope(panels: Sequence[SheetPanel]) -> str:
-    return "" if has_levels(panels[0].average) else " Between the 5th and the 95th percentile:"
+    ranges = [range_words(_middle(ledger, x.average, feature), facts) for x, facts in words if len(x.average)]
+    alt = " ".join([f"{drawn} along {name(feature)}.{scope}", *ranges])
+    return make_figure(f"{key}-figure", caption, alt, lambda: draw_sheet(panels, counts, edges), own)
 
 
 def _panel(ledger: Ledger, role: str, measure: str, feature: str) -> SheetPanel:
@@ -342,22 +335,11 @@ def _counts(e: RunReader, feature: str) -> tuple[pd.DataFrame, Sequence[float] |
     return frame.loc[frame[col.FEATURE] == feature, [col.X, col.VALUE]], view.edges.get(feature)
 
 
-def _caption(panels: Sequence[SheetPanel], counts: pd.DataFrame, feature: str) -> str:
-    """Return the caption: what is drawn, and what is omitted."""
-    average = panels[0].average
-    more = len(average) - len(most_frequent(average, counts)) if has_levels(average) else 0
-    return spaced(f"Effects of {name(feature)}.", f"{count(more, 'rarer level')} not drawn." if more else "")
-
-
 def _others(ledger: Ledger, features: Sequence[str]) -> Table:
     """Return a line for each feature without a sheet, and for each group of features."""
-    prediction = ledger.ranking(ids.SHAP_IMPORTANCE, "prediction")
-    every = (
-        ("mean absolute Shapley value", prediction),
-        ("increase in loss", ledger.loss),
-        ("increase in uncertainty", ledger.uncertainty),
-    )
-    rankings = {head: ranking for head, ranking in every if ranking is not None}
+    every = (ledger.ranking(ids.SHAP_IMPORTANCE, "prediction"), ledger.loss, ledger.uncertainty)
+    heads_of = ("mean absolute Shapley value", "increase in loss", "increase in uncertainty")
+    rankings = {head: ranking for head, ranking in zip(heads_of, every, strict=True) if ranking is not None}
     heads = (Column(head, unit=ranking.facts.unit) for head, ranking in rankings.items())
     rows = tuple(_line(ledger, feature, [*rankings.values()]) for feature in features)
     reasons = (ranking.unreliable.get(feature, "") for feature in features for ranking in rankings.values())
