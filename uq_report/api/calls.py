@@ -107,16 +107,12 @@ def _refuse_foreign(verb: str, kwargs: Iterable[str], own: set[str]) -> None:
 def _refuse_data(verb: str, rest: list[Any], kwargs: Mapping[str, Any], own: set[str]) -> None:
     """Refuse rows and facts of a subject beside a subject, which has its own."""
     beside = [key for key in kwargs if key in _OF_SUBJECT - own]
-    beside = [key for key in beside if _is_fact(key, kwargs[key])] or (
-        ["X"] if rest and is_table(rest[0]) and "row" not in own else []
-    )
+    beside = [key for key in beside if _is_fact(key, kwargs[key])]
+    beside += ["X"] * (not beside and bool(rest) and is_table(rest[0]) and "row" not in own)
     if beside:
-        call = (
-            f"uq.{verb}(uq.explain(model, X, y, {beside[0]}=...))"
-            if beside[0] in _OF_EXPLAIN
-            else f"uq.{verb}(subject)"
-        )
-        raise InputError(f"{verb}.{beside[0]} must be left out where a subject is given: it has its own. Call {call}.")
+        fact = beside[0]
+        call = f"uq.{verb}({f'uq.explain(model, X, y, {fact}=...)' if fact in _OF_EXPLAIN else 'subject'})"
+        raise InputError(f"{verb}.{fact} must be left out where a subject is given: it has its own. Call {call}.")
 
 
 def _is_fact(key: str, value: Any) -> bool:

@@ -20,9 +20,8 @@ from ..core.support.errors import InputError, UnsupportedError, nearest
 from ..core.support.numbers import number
 from ..core.support.text import clean
 from ..document.plots.frames import RowLabels
-from ..document.plots.picture import pictured, placed, save_figure, stacked
+from ..document.plots.picture import pictured, placed, save_figure, stacked, to_svg
 from ..document.plots.profile import CURVES
-from ..document.plots.svg import to_svg
 from ..evidence import columns as col
 from ..evidence import ids, run_folder
 from ..evidence.codec import dumps

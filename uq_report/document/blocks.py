@@ -87,7 +87,7 @@ def _cleaned(text: str) -> str:
 
 def svg_of(figure: Callable[[], matplotlib.figure.Figure]) -> bytes:
     """Draw a figure and return its SVG."""
-    from .plots.svg import to_svg  # heavy: what draws nothing does without
+    from .plots.picture import to_svg  # heavy: what draws nothing does without
 
     return to_svg(figure())
 
