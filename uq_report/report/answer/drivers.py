@@ -88,9 +88,8 @@ def _loss_name(e: RunReader, measure: str) -> str:
 
 def _loss(read: FeatureRanking, loss: str) -> str:
     """Say which features increase the loss when permuted, and which decrease it."""
-    costly, better = (
-        [line for line in read.ranked if line.verdict == verdict] for verdict in (views.POSITIVE, views.NEGATIVE)
-    )
+    costly = [line for line in read.ranked if line.verdict == views.POSITIVE]
+    better = [line for line in read.ranked if line.verdict == views.NEGATIVE]
     if read.facts.sign < 0:
         costly, better = better, costly
     harmful = f" Permuting {_names(better, 'or')} decreases {loss}." if better else ""
