@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import MISSING, fields, replace
-from typing import Any, get_args, get_type_hints
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -27,7 +27,7 @@ from uq_report.evidence.view import View, table_of
 from .runs import runs
 
 MODULES = (comparisons, rows, importance, information, outcomes, profiles, rows, segments, selective)
-VIEWS: dict[str, type[View]] = {
+VIEWS: dict[str, type[View[Any]]] = {
     part.id: part
     for module in MODULES
     for part in vars(module).values()
@@ -58,11 +58,11 @@ AS_TABLES = {
 RUNS = ["normal", "logistic", "over-confident", "two models", "members"]
 
 
-def line_of(view: type[View]) -> Any:
-    return get_args(get_type_hints(view)["lines"])[0]
+def line_of(view: type[View[Any]]) -> Any:
+    return view.line_type()
 
 
-def facts_of(view: type[View]) -> dict[str, Any]:
+def facts_of(view: type[View[Any]]) -> dict[str, Any]:
     return {field.name: field for field in fields(view) if field.name not in ("result", "lines")}
 
 
@@ -85,7 +85,7 @@ def test_every_id_has_a_view_and_a_result_somewhere() -> None:
     assert known - {ids.CALIBRATION_GRADES, ids.SEGMENTS_PERIODS} <= set(results())  # of grades and a time
 
 
-def viewed(name: str) -> list[tuple[Result, type[View]]]:
+def viewed(name: str) -> list[tuple[Result, type[View[Any]]]]:
     return [(result, VIEWS[result.id]) for result in runs()[name].results if result.id not in AS_TABLES]
 
 

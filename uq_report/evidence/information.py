@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 from . import columns as col
 from . import ids
@@ -24,15 +24,13 @@ class ItemLine(EstimateLine):
     item: str
 
 
-class Cid(View):
+class Cid(View[ItemLine], id=ids.CID):
     """Covered information by feature: `estimator` and `graph` say which field was fitted, `penalty` how strongly.
 
     `penalty` is None where the graph was given, `condition` the number of a fitted precision matrix, `bins` those of a
     discrete field.
     """
 
-    id: ClassVar[str] = ids.CID
-    lines: tuple[ItemLine, ...]
     estimator: str = ""
     graph: str = ""
     penalty: float | None = None
@@ -40,11 +38,9 @@ class Cid(View):
     bins: int = 0
 
 
-class CidGraph(View):
+class CidGraph(View[ItemLine], id=ids.CID_GRAPH):
     """The field's edges but `unlisted` ones, in the frame: `edge` says what their number is, `nodes` ends with y."""
 
-    id: ClassVar[str] = ids.CID_GRAPH
-    lines: tuple[ItemLine, ...]
     nodes: tuple[str, ...] = ()
     edge: str = ""
     unlisted: int = 0
@@ -76,14 +72,12 @@ class CoverLine(ItemLine):
     step: int
 
 
-class CidCover(View):
+class CidCover(View[CoverLine], id=ids.CID_COVER):
     """Covering sets: the partners that lower a feature's information about y most, one by one.
 
     A step had to lower it by `min_gain` nats and by its own standard error; a set has at most `max_cover` partners.
     """
 
-    id: ClassVar[str] = ids.CID_COVER
-    lines: tuple[CoverLine, ...]
     estimator: str = ""
     min_gain: float = UNKNOWN
     max_cover: int = 0
@@ -103,24 +97,16 @@ class RedundancyLine(ItemLine):
     n: int
 
 
-class RedundancyView(View):
+class RedundancyView(View[RedundancyLine], id=ids.REDUNDANCY):
     """How well each feature is predicted by the others."""
 
-    id: ClassVar[str] = ids.REDUNDANCY
-    lines: tuple[RedundancyLine, ...]
 
-
-class RedundancyPartner(View):
+class RedundancyPartner(View[ItemLine], id=ids.REDUNDANCY_PARTNER):
     """Each feature's most dependent partner (`item`) and their association."""
 
-    id: ClassVar[str] = ids.REDUNDANCY_PARTNER
-    lines: tuple[ItemLine, ...]
 
-
-class RedundancyJoint(View):
+class RedundancyJoint(View[EstimateLine], id=ids.REDUNDANCY_JOINT):
     """Pairs of a feature and its partner; the measure says whether `BEFORE` or `AFTER` a shuffle."""
-
-    id: ClassVar[str] = ids.REDUNDANCY_JOINT
 
     @property
     def pairs(self) -> tuple[tuple[str, str], ...]:
@@ -162,11 +148,9 @@ def same_convention(first: str, second: str) -> bool:
     return alike and (first in WITH_COVER_LOST) == (second in WITH_COVER_LOST)
 
 
-class AgreementView(View):
+class AgreementView(View[RankLine], id=ids.AGREEMENT):
     """Ranks of every method with simultaneous intervals, and what the methods disagree about."""
 
-    id: ClassVar[str] = ids.AGREEMENT
-    lines: tuple[RankLine, ...]
     disagreements: tuple[Mapping[str, Any], ...] = ()
     n_disagreements: int = 0
     methods: tuple[Mapping[str, Any], ...] = ()

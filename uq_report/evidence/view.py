@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, Field, fields
-from typing import Any, ClassVar, Self, TypeVar, get_args
+from typing import Any, ClassVar, Generic, Self, TypeVar, get_args, get_origin
 
 import numpy as np
 import pandas as pd
@@ -55,8 +55,8 @@ class EstimateLine(Frozen):
         return bool(np.isfinite(self.lower))
 
 
-class View(Frozen):
-    """One result as its readers use it.
+class View(Frozen, Generic[L]):
+    """One result as its readers use it: ``class Screen(View[ScreenLine], id="screen")``.
 
     Parameters
     ----------
@@ -78,20 +78,31 @@ class View(Frozen):
     """
 
     result: Result
-    lines: tuple[EstimateLine, ...]
+    lines: tuple[L, ...]
 
     id: ClassVar[str] = ""
+
+    def __init_subclass__(cls, id: str = "") -> None:
+        """Take the id of the result."""
+        super().__init_subclass__()
+        cls.id = id or cls.id
+
+    @classmethod
+    def line_type(cls) -> type[Any]:
+        """Return the type of the lines: that of its annotation, else what stands in brackets behind a base."""
+        hint = get_args(hints_of(cls)["lines"])[0]
+        bases = (base for c in cls.__mro__ for base in vars(c).get("__orig_bases__", ()) if get_origin(base) is View)
+        return next((get_args(base)[0] for base in bases), EstimateLine) if isinstance(hint, TypeVar) else hint
 
     @classmethod
     def from_result(cls, result: Result) -> Self:
         """Read a result; refuse one that lacks a column or fact without a default."""
-        line = get_args(hints_of(cls)["lines"])[0]
         facts = {spec.name: spec for spec in fields(cls) if spec.name not in ("result", "lines")}
         missing = [name for name, spec in facts.items() if _is_required(spec) and name not in result.meta]
         if missing:
             raise InputError(f"{result.id}.meta must hold {missing}; got {sorted(result.meta)}.")
         values = {name: _frozen(result.meta[name]) for name in facts if name in result.meta}
-        return cls(result=result, lines=lines_of(result, line), **values)
+        return cls(result=result, lines=lines_of(result, cls.line_type()), **values)
 
     @classmethod
     def find(cls, run: Run | Mapping[str, Result]) -> Self | None:

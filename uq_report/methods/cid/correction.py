@@ -31,7 +31,7 @@ from ..shared.estimates import estimate as estimate_columns
 from ..shared.rows import ShuffledRows
 from ..shared.terms import ImportanceTerms, feature_terms, infinite_values
 
-V = TypeVar("V", bound=View)
+V = TypeVar("V", bound=View[Any])
 Features = frozenset[str]
 COMPARED = ("plain", "joint", "change")
 

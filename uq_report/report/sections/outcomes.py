@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import chain
 from math import isfinite, isnan
+from typing import Any
 
 from ...core.support.numbers import number, unit_phrase
 from ...core.support.text import count
@@ -326,7 +327,7 @@ def _patterns(e: RunReader, view: comparisons.PredictionResiduals) -> tuple[Bloc
     return (make_figure(key, title, alt, lambda: e.draw(view.result, along="feature"), view.id),)
 
 
-def _figure(e: RunReader, view: View, title: str, alt: str, **parts: str) -> tuple[Block, ...]:
+def _figure(e: RunReader, view: View[Any], title: str, alt: str, **parts: str) -> tuple[Block, ...]:
     key = "-".join(("performance", *view.id.split("."), *(part.split()[-1] for part in parts.values())))
     return (make_figure(key, title, f"{title} {alt}", lambda: e.draw(view.result, **parts), view.id),)
 
