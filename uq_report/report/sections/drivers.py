@@ -289,11 +289,6 @@ class RankGap(NamedTuple):
     high: RankingColumn
     low: RankingColumn
 
-    @property
-    def gap(self) -> int:
-        """The places between the two intervals."""
-        return self.low.features[self.feature].first - self.high.features[self.feature].last
-
 
 def partings(columns: Sequence[RankingColumn]) -> list[RankGap]:
     """Return where rankings of one question disagree beyond their intervals, widest first, adjusted ones left out."""
@@ -306,7 +301,8 @@ def partings(columns: Sequence[RankingColumn]) -> list[RankGap]:
         for high, low in (pair, pair[::-1])
         if high.features[feature].last < low.features[feature].first
     ]
-    return sorted(cases, key=lambda case: -case.gap)
+    # by the places between the two intervals
+    return sorted(cases, key=lambda case: case.high.features[case.feature].last - case.low.features[case.feature].first)
 
 
 def _question(column: RankingColumn) -> str:

@@ -24,7 +24,7 @@ from ...reading.effects import FALLS, RISES, ROLES, Move, Point, curve, has_leve
 from ...reading.feature_index import SHEETS, Ledger, in_order, leaders
 from ...reading.rank_ranges import FeatureRanking, RankedFeature
 from ...reading.run_reader import RunReader
-from ...reading.sentences import DAGGER, estimate_words, mark, range_words, unreliable_words
+from ...reading.sentences import DAGGER, estimate_words, range_words, unreliable_words
 from ...reading.tables import parts_of
 from ..plots import SheetPanel, draw_sheet, most_frequent
 
@@ -191,14 +191,9 @@ def _ranked(ranking: FeatureRanking | None, feature: str, what: str) -> Iterator
     """Yield a feature's line in a ranking."""
     line = None if ranking is None else ranking.lines.get(feature)
     if ranking is not None and line is not None and isfinite(line.estimate):
-        place = ranking.features.get(feature)
-        yield _sheet_row(what, line, "" if place is None else place.words, ranking.unreliable.get(feature, ""))
-
-
-def _sheet_row(what: str, line: EstimateLine, rank: str = "", unreliable: str = "") -> SheetRow:
-    """Return the line of an estimate, its interval marked where it is unreliable."""
-    row = SheetRow(what, estimate_words(line), rank, unreliable)
-    return row._replace(value=f"{row.value}{mark(row)}")
+        place, unreliable = ranking.features.get(feature), ranking.unreliable.get(feature, "")
+        value = f"{estimate_words(line)}{DAGGER * bool(unreliable)}"
+        yield SheetRow(what, value, "" if place is None else place.words, unreliable)
 
 
 def _units(ledger: Ledger) -> str:
