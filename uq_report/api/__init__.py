@@ -620,20 +620,7 @@ def dalex_explainer(subject: Subject, /, measure: str = "prediction", *, y: Any 
 
 
 @overload
-def audit(
-    subjects_or_models: Mapping[str, Any],
-    X: Any = None,
-    y: Any = None,
-    /,
-    *,
-    explainers: Chosen = None,
-    checks: Any = None,
-    settings: Settings | None = None,
-    progress: Reporting = None,
-    previous: None = None,
-    benchmark: Any = None,
-    **fields: Any,
-) -> AuditRuns: ...
+def audit(subjects_or_models: Mapping[str, Any], X: Any = None, y: Any = None, /, **arguments: Any) -> AuditRuns: ...
 @overload
 def audit(
     subject_or_model: Any,

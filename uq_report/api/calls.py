@@ -66,7 +66,8 @@ def on_subject(verb: Callable[Concatenate[Subject, P], R]) -> Verb[P, R]:
             check_call(name, verb, given, *rest, **kwargs)
             return verb(given, *rest, **kwargs)
         data = [rest.pop(0)] if rest and is_table(rest[0]) else []
-        if not data and not {"X", "data"} & kwargs.keys() and not _brings_data(given):
+        has_data = type(given).__module__.partition(".")[0] == "dalex"  # an explainer of dalex brings its own
+        if not data and not {"X", "data"} & kwargs.keys() and not has_data:
             allowed = "one subject, or champion and challenger" if name == "audit" else "a subject"
             raise InputError(f"{name}.subject must be {allowed}; got {_got(given)}. {_remedy(name, given)}")
         if data and rest and (rest[0] is None or _is_target(rest[0], data[0])):
@@ -125,11 +126,6 @@ def _is_target(thing: Any, X: Any) -> bool:
     if isinstance(thing, str) or not hasattr(thing, "__len__"):
         return False
     return not isinstance(thing, list | tuple) or len(thing) == len(X) or not all(isinstance(k, str) for k in thing)
-
-
-def _brings_data(given: Any) -> bool:
-    """Say whether a model is an explainer of dalex, which has its own data."""
-    return type(given).__module__.partition(".")[0] == "dalex"
 
 
 def _several(given: Any) -> bool:

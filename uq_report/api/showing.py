@@ -69,8 +69,8 @@ def reported(progress: bool | Callback | None) -> Iterator[Callback | None]:
         columns = (SpinnerColumn(), "{task.description}", BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
         with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
             yield Bars(bars)
-    elif (show := _cell()) is not None:
-        with show:
+    elif in_notebook():
+        with Cell(import_module("IPython.display").display) as show:
             yield ProgressLine(show)
     else:
         yield None
@@ -144,8 +144,3 @@ class Cell:
             self._handle = self._display(content, raw=True, display_id=True)
         else:
             self._handle.update(content, raw=True)
-
-
-def _cell() -> Cell | None:
-    """Return what shows text below the notebook's cell at work, where there is one."""
-    return Cell(import_module("IPython.display").display) if in_notebook() else None

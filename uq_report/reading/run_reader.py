@@ -320,18 +320,15 @@ def gate_of(outcomes: Iterable[Outcome]) -> Gate:
     if outcome is None:
         return Gate("not tested", "unknown", f"The {GATE} check was not run.")
     findings = _every(outcome)
-    undecided = [finding for finding in findings if finding.code == UNJUDGED or not _is_small(finding)]
+    # an interval below the threshold shows that what was observed is small
+    small = [f for f in findings if f.upper is not None and f.threshold is not None and f.upper < f.threshold]
+    undecided = [finding for finding in findings if finding.code == UNJUDGED or finding not in small]
     if undecided:
         return _decided("inconclusive", "warning", undecided, waived)
     if findings:
         return _decided("acceptable", "good", findings, waived)
     reason = sentence(outcome.reason)
     return Gate("acceptable", "good", reason) if outcome.state == "passed" else Gate("not tested", "unknown", reason)
-
-
-def _is_small(finding: Finding) -> bool:
-    """Say whether the interval of what a finding observed lies below its threshold."""
-    return finding.upper is not None and finding.threshold is not None and finding.upper < finding.threshold
 
 
 def _decided(word: str, tone: Tone, findings: Sequence[Finding], waived: Sequence[Finding]) -> Gate:

@@ -121,16 +121,13 @@ def _table(block: kinds.Table, plan: Outline) -> str:
     heads = [escape(f"{c.label} ({c.unit})" if c.unit else c.label) or " " for c in block.columns]
     rules = ["---" if c.kind == "text" else "---:" for c in block.columns]
     lines = [[_badge(cell.text, cell.tone) if cell.tone else escape(cell.text) for cell in row] for row in rows(block)]
-    table = "\n".join(f"| {' | '.join(map(_in_table, cells))} |" for cells in (heads, rules, *lines))
+    # bars that code may hold would end a cell
+    cells = ([re.sub(r"(?<!\\)\|", r"\|", cell) for cell in row] for row in (heads, rules, *lines))
+    table = "\n".join(f"| {' | '.join(row)} |" for row in cells)
     notes = [escape(block.note)] if block.note else []
     if capped(block):
         notes.append(f"The first {integer(len(block.rows))} of {integer(block.total_rows)} rows.")
     return "\n\n".join([_caption(block, plan), table, *notes])
-
-
-def _in_table(text: str) -> str:
-    """Escape the bars that code may hold; they would end the cell."""
-    return re.sub(r"(?<!\\)\|", r"\|", text)
 
 
 def _caption(block: kinds.Table | kinds.Figure, plan: Outline) -> str:

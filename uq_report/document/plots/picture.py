@@ -124,9 +124,6 @@ def _printed(figure: Figure, kind: str) -> bytes:
     return buffer.getvalue()
 
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 SVG = "{http://www.w3.org/2000/svg}"
 _HREF = "{http://www.w3.org/1999/xlink}href"
 _NUMBER = re.compile(r"-?\d+\.\d+(?:e-?\d+)?")
