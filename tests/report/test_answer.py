@@ -24,7 +24,7 @@ from uq_report.evidence.run import NotRun, Run
 from uq_report.reading.rank_ranges import FeatureRanking, answers
 from uq_report.reading.rating import DECIDES, UNFIT, rating
 from uq_report.reading.run_reader import RunReader
-from uq_report.report.answer.section import Conclusion, answer_of, as_html, as_lines, rest
+from uq_report.report.answer.section import Conclusion, answer_of, as_lines, rest
 
 from .. import samples
 from .cases import Case, estimates
@@ -518,4 +518,4 @@ def test_a_notebook_shows_the_answer_and_escapes_what_comes_from_outside() -> No
     assert not re.search("<(script|img|i>)", html)
     assert "\ue000" not in html + repr(AuditRun(run))
     assert repr(AuditRun(run)).splitlines()[1].startswith(f"{UNFIT.text}. ")
-    assert as_html("t", answer_of(RunReader(run))).startswith("<p><strong>t</strong></p>")
+    assert html.startswith("<p><strong>Audit of &lt;img&gt;, ")

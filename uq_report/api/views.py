@@ -29,7 +29,8 @@ from ..evidence.finding import by_cause
 from ..evidence.run import Run, RunChanges
 from ..reading.rating import rating
 from ..reading.run_reader import RunReader
-from ..report.answer.section import answer_of, as_html, as_lines
+from ..render.environment import render
+from ..report.answer.section import answer_of, as_lines
 from ..runner import changes as runner_changes
 from ..runner import figures
 from .interop import SHAP_PLOTS, shap_figure, to_dalex, to_shap
@@ -494,7 +495,7 @@ class AuditRun:
         return "\n".join((self._title, *as_lines(answer_of(RunReader(self.run)))))
 
     def _repr_html_(self) -> str:
-        return as_html(self._title, answer_of(RunReader(self.run)))
+        return render(None, "conclusion", title=self._title, answer=answer_of(RunReader(self.run)))
 
     @property
     def _title(self) -> str:

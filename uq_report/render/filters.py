@@ -379,7 +379,7 @@ def _own(element: ET.Element, name: str, colours: set[str]) -> bool:
 
 _FUNCTIONS: tuple[Callable[..., object], ...] = (
     anchor, archive, breakable, csp_hash, data_uri, density, digest, drawing, heard, integer, number, partial, percent,
-    prose, pvalue, rows, short, show, size, tone,
+    prose, pvalue, rows, short, show, size, tone, unmarked,
 )  # fmt: skip
 FILTERS = {function.__name__: function for function in _FUNCTIONS}
 GLOBALS = {"dark": DARK, "signs": SIGNS}

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from html import escape
 from math import isfinite
 
 from ...core.statistics.inference import MIN_CLUSTERS
@@ -145,42 +144,12 @@ def as_lines(answer: Conclusion) -> list[str]:
     return [unmarked(line) for line in (*lines, answer.foot) if line]
 
 
-def as_html(title: str, answer: Conclusion) -> str:
-    """Return the conclusion as HTML without styles; every text from outside is escaped."""
-    return "".join(_html(title, answer))
-
-
-def _html(title: str, answer: Conclusion) -> Iterator[str]:
-    yield f"<p><strong>{_escaped(title)}</strong></p>"
-    yield f"<p><strong>{_escaped(answer.recommendation.text)}.</strong> {_escaped(answer.because)}</p>"
-    texts = (answer.conditions, answer.assumption, answer.undecidable)
-    yield from (f"<p>{_escaped(text)}</p>" for text in texts if text)
-    yield _list("ul", [f"<b>{_escaped(card.title)}</b> {_escaped(_full(card))}" for card in answer.cards])
-    yield _list("ol", [_escaped(text) for text in answer.drives])
-    steps = answer.actions
-    yield _list("ul", [f"<b>{_escaped(s.lead)}</b> {_escaped(s.text)}{_escaped(_aside(s))}" for s in steps])
-    yield f"<p><small>{_escaped(answer.basis)} {_escaped(answer.foot)}</small></p>"
-
-
-def _list(tag: str, items: list[str]) -> str:
-    return f"<{tag}>{''.join(f'<li>{item}</li>' for item in items)}</{tag}>"
-
-
 def _head(card: Card) -> str:
     return f"{card.headline} {card.aside}".strip()
 
 
 def _aside(step: Step) -> str:
     return f" ({step.aside})" if step.aside else ""
-
-
-def _full(card: Card) -> str:
-    """Return a card's headline and its sentences; a sentence that introduces a table is for pages."""
-    return " ".join([f"{_head(card)}.", *(text for text in card.texts if not text.endswith(":"))])
-
-
-def _escaped(text: str) -> str:
-    return escape(unmarked(text))
 
 
 STEPS = 3
