@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
@@ -333,31 +332,16 @@ SAME = 5  # statements of findings that share a block, beyond the first
 NEWS = ("new", "worse", "better", "moved", "unchanged")
 
 
-@dataclass(frozen=True)
 class FindingGroup:
     """Findings of one rule, severity and cause on different features; `id` is unique in the document.
 
     The main part states the first sentence of `brief` ones: of low severity, or consequences of another finding.
     """
 
-    members: tuple[Finding, ...]
-    id: str
-    brief: bool = False
-
-    @property
-    def first(self) -> Finding:
-        """The first of them."""
-        return self.members[0]
-
-    @property
-    def features(self) -> list[str]:
-        """Their features, each once."""
-        return list(dict.fromkeys(feature for finding in self.members for feature in finding.features))
-
-    @property
-    def code(self) -> str:
-        """The code of their rule."""
-        return clean(self.first.code, 20)
+    def __init__(self, members: Sequence[Finding], id: str, *, brief: bool) -> None:
+        self.members, self.first, self.id, self.brief = members, members[0], id, brief
+        self.features = list(dict.fromkeys(feature for finding in members for feature in finding.features))
+        self.code = clean(self.first.code, 20)
 
 
 def findings(e: RunReader) -> Section:
@@ -398,7 +382,7 @@ def grouped(findings: Sequence[Finding]) -> list[FindingGroup]:
         code = clean(members[0].code, 20)
         uses[code] += 1
         anchor = f"finding-{code}" + (f"-{uses[code]}" if uses[code] > 1 else "")
-        every.append(FindingGroup(tuple(members), anchor, severity == LOW or caused != id(None)))
+        every.append(FindingGroup(members, anchor, brief=severity == LOW or caused != id(None)))
     return every
 
 
