@@ -20,7 +20,7 @@ from ..core.support.errors import RenderError
 from ..document.document import Attachment, Badge, Block, Cell, Column, Document, Figure, Table, Tint
 from ..document.text import MENTION, unmarked
 from .outline import UNLINKED, Outline
-from .text import allowed, anchor, clean, integer, number, percent, pvalue, show, show_column
+from .text import allowed, anchor, clean, integer, line, number, percent, pvalue, show, show_column
 
 # After an underscore or a slash, before a letter that follows a dot or a colon, and within very long words.
 _JOINT = re.compile(r"[_/|\\](?=\w)|[.:](?=[^\W\d])|[^\W_]{24}(?=\w)")
@@ -378,8 +378,8 @@ def _own(element: ET.Element, name: str, colours: set[str]) -> bool:
 
 
 _FUNCTIONS: tuple[Callable[..., object], ...] = (
-    anchor, archive, breakable, csp_hash, data_uri, density, digest, drawing, heard, integer, number, partial, percent,
-    prose, pvalue, rows, short, show, size, tone, unmarked,
+    anchor, archive, breakable, csp_hash, data_uri, density, digest, drawing, heard, integer, line, number, partial,
+    percent, prose, pvalue, rows, short, show, size, tone, unmarked,
 )  # fmt: skip
 FILTERS = {function.__name__: function for function in _FUNCTIONS}
 GLOBALS = {"dark": DARK, "signs": SIGNS}

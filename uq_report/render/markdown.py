@@ -15,7 +15,7 @@ from ..document.text import unmarked
 from .environment import environment
 from .filters import short
 from .outline import outline
-from .text import clean
+from .text import line
 
 # What Markdown, or GitHub's reading of it, takes for markup: anywhere, and at the start of a line.
 _MARKUP = re.compile(r"[\\`*{}\[\]<|~$]|(?<![^\W_])_|_(?![^\W_])|&(?=[#\w])")
@@ -32,12 +32,12 @@ def escape(text: str) -> str:
     >>> escape("car_age <b>"), escape("see http://example.org")
     ('car_age \\<b>', 'see `http://example.org`')
     """
-    line = " ".join(clean(short(unmarked(text), 5000)).split())
+    plain = line(short(unmarked(text), 5000))
     parts, end = [], 0
-    for match in _LINKED.finditer(line):
-        parts += [_plain(line[end : match.start()]), code(match[0])]
+    for match in _LINKED.finditer(plain):
+        parts += [_plain(plain[end : match.start()]), code(match[0])]
         end = match.end()
-    return _START.sub(r"\1\\\2", "".join([*parts, _plain(line[end:])]))
+    return _START.sub(r"\1\\\2", "".join([*parts, _plain(plain[end:])]))
 
 
 def code(text: str) -> str:
@@ -48,10 +48,10 @@ def code(text: str) -> str:
     >>> code("age.test"), code("a`b")
     ('`age.test`', '``a`b``')
     """
-    line = " ".join(clean(short(text, 5000)).split())
-    fence = "`" * (1 + max((len(run) for run in re.findall("`+", line)), default=0))
-    pad = " " if line[:1] == "`" or line[-1:] == "`" else ""
-    return f"{fence}{pad}{line}{pad}{fence}" if line else ""
+    plain = line(short(text, 5000))
+    fence = "`" * (1 + max((len(run) for run in re.findall("`+", plain)), default=0))
+    pad = " " if plain[:1] == "`" or plain[-1:] == "`" else ""
+    return f"{fence}{pad}{plain}{pad}{fence}" if plain else ""
 
 
 def _plain(text: str) -> str:
