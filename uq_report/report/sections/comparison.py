@@ -240,13 +240,19 @@ def _section(left: kinds.Section | None, right: kinds.Section | None, names: tup
 
 def _rows(left: Sequence[Block], right: Sequence[Block], names: tuple[str, str]) -> Iterator[Block]:
     """Yield equal blocks once, folds of one title as one fold, and all other blocks side by side."""
-    for a, b in _matched(left, right):
+    for a, b in _paired(left, right):
         if a is not None and a == b:
             yield a
         elif isinstance(a, kinds.Fold) and isinstance(b, kinds.Fold) and a.title == b.title:
             yield kinds.Fold(title=a.title, blocks=tuple(_rows(a.blocks, b.blocks, names)))
         else:
             yield kinds.Columns(names=names, left=a, right=None if b is None else _renamed(b))
+
+
+def _paired(left: Sequence[Block], right: Sequence[Block]) -> Iterator[tuple[Block | None, Block | None]]:
+    """Yield equal blocks together, and those between them in pairs of the same type and id."""
+    for tag, a, b, c, d in SequenceMatcher(None, left, right, autojunk=False).get_opcodes():
+        yield from zip(left[a:b], right[c:d], strict=True) if tag == "equal" else _matched(left[a:b], right[c:d])
 
 
 def _matched(left: Sequence[Block], right: Sequence[Block]) -> Iterator[tuple[Block | None, Block | None]]:
