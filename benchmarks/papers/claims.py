@@ -19,7 +19,7 @@ import uq_report as uq
 from uq_report.api.views import ResultView
 from uq_report.core.statistics.score_intervals import normal_quantile, wilson
 from uq_report.core.support.arrays import FloatArray
-from uq_report.document.plots.svg import to_svg
+from uq_report.document.plots.picture import to_svg
 
 FILE = Path(__file__).with_name("claims.toml")
 SOURCES = {"W": "Wood et al.", "LM": "Lecture, Modeva", "C": "Pereira et al.", "R": "Paananen et al."}

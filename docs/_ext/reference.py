@@ -20,9 +20,9 @@ from uq_report.cli import app
 from uq_report.core.model.measures import Measure
 from uq_report.core.model.subject import Subject
 from uq_report.core.support.errors import EXIT_CODES
-from uq_report.evidence.glossary import TERMS
 from uq_report.jobs.audit_file import audit_schema
 from uq_report.ops.schedule import ScheduleFile
+from uq_report.report.sections.reproducibility import TERMS
 from uq_report.runner import plugins
 from uq_report.runner.options import descriptions, options_of, summary
 

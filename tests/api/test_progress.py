@@ -7,8 +7,8 @@ from types import ModuleType, SimpleNamespace
 import pytest
 
 import uq_report as uq
-from uq_report.api import progress
-from uq_report.api.progress import reported
+from uq_report.api import showing as progress
+from uq_report.api.showing import reported
 from uq_report.core.engine.fast_path_evaluator import Progress
 from uq_report.testing import linear_subject
 

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from uq_report.core.model.results import ESTIMATE_COLUMNS, KINDS, Importance, Result
 from uq_report.core.support.errors import InputError, UnsupportedError
-from uq_report.document.plots.svg import to_svg
+from uq_report.document.plots.picture import to_svg
 from uq_report.evidence import ids
 from uq_report.runner import figures, plugins
 
@@ -128,7 +128,7 @@ def test_the_door_of_plugins_loads_nothing_heavy_and_drawing_no_pyplot() -> None
     script = (
         "import sys; from uq_report.runner import figures;"
         "assert not {'matplotlib', 'sklearn', 'scipy.stats', 'jinja2', 'weasyprint'} & set(sys.modules);"
-        "import uq_report.document.plots.svg, uq_report.document.plots.importance;"
+        "import uq_report.document.plots.picture, uq_report.document.plots.importance;"
         "assert 'matplotlib.pyplot' not in sys.modules"
     )
     subprocess.run([sys.executable, "-c", script], check=True)

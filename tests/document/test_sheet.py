@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from uq_report.document.plots import style
-from uq_report.document.plots.svg import to_svg
+from uq_report.document.plots.picture import to_svg
 from uq_report.report import plots as sheet
 
 ROLES = ("prediction", "loss", "uncertainty")

@@ -11,7 +11,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from uq_report.document.plots import style
-from uq_report.document.plots.svg import to_svg
+from uq_report.document.plots.picture import to_svg
 
 SVG = "{http://www.w3.org/2000/svg}"
 

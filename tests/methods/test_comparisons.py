@@ -34,7 +34,7 @@ from uq_report.methods.calibration.comparisons import (
     comparisons,
     training_gap,
 )
-from uq_report.report.sections.comparisons import benefit, cost, in_the_large, over_majority, training
+from uq_report.report.sections.outcomes import benefit, cost, in_the_large, over_majority, training
 
 MEASURES = testing.measures()
 Z = normal_quantile(0.95)

@@ -35,7 +35,7 @@ from uq_report.methods.calibration.comparisons import (
 from uq_report.methods.calibration.explain import Calibration
 from uq_report.methods.calibration.figure import draw_residuals
 from uq_report.methods.calibration.tables import histogram
-from uq_report.report.sections.comparisons import benefit_curve_words, error_words, pattern_words, residual_words
+from uq_report.report.sections.outcomes import benefit_curve_words, error_words, pattern_words, residual_words
 
 MEASURES = testing.measures()
 Z = normal_quantile(0.95)

@@ -29,10 +29,9 @@ from uq_report.evidence.importance import (
     WIDER,
     DriverLine,
     DriversView,
-    UncertaintyChange,
     UnitLine,
 )  # fmt: skip
-from uq_report.evidence.view import by_feature, of_measure
+from uq_report.evidence.view import by_feature, lines_of, of_measure
 from uq_report.jobs import demo
 from uq_report.methods.pfi import drivers
 from uq_report.methods.pfi.drivers import Drivers, Judge, Spread, UnitTerms, associated
@@ -62,7 +61,7 @@ def units(of: Subject, measure: str = CHANGE, **options: Any) -> dict[str, UnitL
 def sizes(of: Subject, **options: Any) -> dict[str, DriverLine]:
     """Return the lines of single features and groups by name."""
     result = explained(of, **{"measures": ("entropy",), **options})["pfi.uncertainty"]
-    return by_feature(of_measure(UncertaintyChange.from_result(result).lines, CHANGE))
+    return by_feature(of_measure(lines_of(result, DriverLine), CHANGE))
 
 
 def by_hand(X: FloatArray, columns: list[int]) -> tuple[float, float, float]:
@@ -439,7 +438,7 @@ def test_infinite_uncertainties_are_left_out_with_the_reason() -> None:
         return Spiked(v[:, 0], np.where((v[:, 0] > -9) & (v[:, 1] > -9), 1e-10, np.exp(0.3 * v[:, 2])))
 
     result = explained(subject(model, X), measures=("entropy",))["pfi.uncertainty"]
-    assert {line.feature for line in UncertaintyChange.from_result(result).lines} == {"c"}
+    assert {line.feature for line in lines_of(result, DriverLine)} == {"c"}
     assert [(gap.measure, gap.feature) for gap in result.omissions] == [(CHANGE, "a"), (CHANGE, "b")]
     points = subject(lambda v: Spiked(v[:, 0], 1e-10), X)
     assert not {"pfi.uncertainty", "pfi.drivers"} & set(explained(points, measures=("entropy",)))

@@ -37,7 +37,7 @@ def filled_here(monkeypatch: pytest.MonkeyPatch) -> None:
     """Fill themes in this process, without limits of time and memory: a process for each takes a second."""
 
     def here(house: Path, kind: str, data: Mapping[str, object] | None, _: object) -> str:
-        return environment.checked(house, kind) if data is None else environment.fill(house, kind, data)
+        return environment.fill(house, kind, data)
 
     monkeypatch.setattr(environment, "filled_apart", here)
 

@@ -16,14 +16,15 @@ import uq_report as uq
 from uq_report.api.views import AuditRun
 from uq_report.core.model.results import Diagnostic, Importance, Result
 from uq_report.document.document import Card
+from uq_report.document.document import texts as texts_of
 from uq_report.document.text import MENTION, first_sentence, unmarked
 from uq_report.evidence import ids
 from uq_report.evidence.finding import Finding, Outcome
 from uq_report.evidence.run import NotRun, Run
+from uq_report.reading.rank_ranges import FeatureRanking, answers
 from uq_report.reading.rating import DECIDES, UNFIT, rating
 from uq_report.reading.run_reader import RunReader
-from uq_report.report.answer.drivers import rankings
-from uq_report.report.answer.section import Conclusion, answer_of, as_html, as_lines, rest
+from uq_report.report.answer.section import Conclusion, answer_of, as_lines, rest
 
 from .. import samples
 from .cases import Case, estimates
@@ -65,8 +66,12 @@ def card(answer: Conclusion, title: str) -> Card:
     return next(one for one in answer.cards if one.title.startswith(title))
 
 
+def ranking_of(e: RunReader, role: str) -> FeatureRanking | None:
+    return next((ranking for ranking in answers(e) if ranking.facts.role == role), None)
+
+
 def verdicts(e: RunReader, role: str) -> Mapping[str, str]:
-    ranking = rankings(e).get(role)
+    ranking = ranking_of(e, role)
     if ranking is None or "verdict" not in ranking.table:
         return {}
     return dict(zip(ranking.table["feature"], ranking.table["verdict"], strict=True))
@@ -117,7 +122,8 @@ def test_a_single_leader_is_named_only_where_every_interval_of_ranks_shows_it(na
     ):
         if lead not in sentence:
             continue
-        ranking = rankings(e)[role]
+        ranking = ranking_of(e, role)
+        assert ranking is not None
         places = ranking.features[MENTION.findall(sentence)[0]]
         assert (places.first, places.last, places.by_intervals) == (1, 1, True)
 
@@ -183,7 +189,7 @@ def test_a_number_that_is_not_in_the_evidence_is_seen() -> None:
 @pytest.mark.parametrize("name", EVERY)
 def test_the_answer_is_short_says_nothing_twice_and_prints_no_missing_number(name: str) -> None:
     _, answer = told(name)
-    texts = [unmarked(text) for text in answer.texts() if text]
+    texts = [unmarked(text) for text in texts_of(answer)]
     assert sum(len(text.split()) for text in texts) <= 620  # four cards, and two sentences on the uncertainty
     sentences = [one for text in texts for one in re.split(r"(?<=[^.][.])\s+", text) if len(one.split()) > 4]
     assert len(sentences) == len(set(sentences))
@@ -512,4 +518,4 @@ def test_a_notebook_shows_the_answer_and_escapes_what_comes_from_outside() -> No
     assert not re.search("<(script|img|i>)", html)
     assert "\ue000" not in html + repr(AuditRun(run))
     assert repr(AuditRun(run)).splitlines()[1].startswith(f"{UNFIT.text}. ")
-    assert as_html("t", answer_of(RunReader(run))).startswith("<p><strong>t</strong></p>")
+    assert html.startswith("<p><strong>Audit of &lt;img&gt;, ")

@@ -10,13 +10,14 @@ import pytest
 from uq_report.document.document import Table
 from uq_report.evidence.finding import Outcome
 from uq_report.reading.run_reader import RunReader
-from uq_report.report.sections.limitations import ANY, CALIBRATION, FAULTS, POWER, SEGMENTS, DetectableFault, detectable
+from uq_report.report.sections.limitations import ANY, POWER, DetectableFault, detectable, faults
 
 from .findings_made import rule, run_with
 
+CALIBRATION, SEGMENTS = "UQ101", "UQ123"
 FAULT = DetectableFault("f", ANY, SEGMENTS, {400: 0.1, 800: 0.8, 1500: 0.97})
 APPLIED = tuple(
-    Outcome(check=code, state="passed", rules=(rule(code),)) for code in sorted({fault.code for fault in FAULTS})
+    Outcome(check=code, state="passed", rules=(rule(code),)) for code in sorted({fault.code for fault in faults()})
 )
 
 
@@ -41,7 +42,7 @@ def test_a_fault_is_detected_from_the_size_on_from_which_every_share_suffices(
 
 
 def test_measured_shares_are_shares_and_do_not_fall_with_n() -> None:
-    for fault in FAULTS:
+    for fault in faults():
         shares = [fault.powers[n] for n in sorted(fault.powers)]
         assert shares == sorted(shares)
         assert all(0 <= share <= 1 for share in shares)

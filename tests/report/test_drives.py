@@ -20,10 +20,9 @@ from uq_report.evidence.run import Run
 from uq_report.evidence.view import by_feature, of_measure
 from uq_report.reading.rank_ranges import RankedFeature, ranked_features
 from uq_report.reading.run_reader import RunReader
-from uq_report.report.sections import ranking
+from uq_report.report.sections import drivers as ranking
 from uq_report.report.sections.appendix import ranked
-from uq_report.report.sections.drivers import drives
-from uq_report.report.sections.ranking import ROWS, SOURCES, RankingColumn, changed, rankings
+from uq_report.report.sections.drivers import ROWS, SOURCES, RankingColumn, changed, drives, rankings
 
 from .. import samples
 from . import methods_results as made
@@ -52,7 +51,8 @@ def column(source: ranking.Source, held: Mapping[str, tuple[int, int, int]], *, 
     spans = {
         feature: RankedFeature(feature, 0.0, 0.0, 0.0, first, last, known) for feature, (_, first, last) in held.items()
     }
-    return RankingColumn(result, source.id, facts, result.estimates, spans, source, ranks, together=True)
+    table = pd.DataFrame({"feature": [*held], "estimate": 1.0})
+    return RankingColumn(result, source.id, facts, table, spans, "n = 400", source, ranks, together=True)
 
 
 def numbers(run: Run) -> Section:
@@ -159,26 +159,25 @@ def test_tables_print_the_leaders_of_every_column_and_hold_the_rest(names: tuple
 
 
 def test_who_leads_is_said_only_of_what_intervals_leave_alone_at_the_head() -> None:
-    e = RunReader(make_run())
     sure, open_ = {"a": (1, 1, 1), "b": (2, 2, 3)}, {"a": (1, 1, 2), "b": (2, 1, 2)}
     wide = {feature: (k, 1, 5) for k, feature in enumerate("abcde", 1)}
     found = [column(SHAPLEY, sure), column(ALONE, open_), column(CHANGED, wide), column(DROPPED, sure, known=False)]
-    assert unmarked(ranking.leads(e, found)) == (
+    assert unmarked(ranking.leads(found)) == (
         "a leads the prediction. Which feature leads the loss (a or b) and the uncertainty (any of 5) is inconclusive "
         "(n = 400)."
     )
-    assert unmarked(ranking.leads(e, [column(SHAPLEY, sure), column(WHOLE, sure)])) == (
+    assert unmarked(ranking.leads([column(SHAPLEY, sure), column(WHOLE, sure)])) == (
         "a leads all 2 rankings that have intervals."
     )
-    assert "not tested" in ranking.leads(e, found[3:])
+    assert "not tested" in ranking.leads(found[3:])
 
 
 def test_what_no_feature_moves_has_no_leader_that_more_rows_would_tell() -> None:
-    e, open_ = RunReader(make_run()), {"a": (1, 1, 2), "b": (1, 1, 2)}
+    open_ = {"a": (1, 1, 2), "b": (1, 1, 2)}
     changed_ = column(CHANGED, open_)
     still = replace(changed_, table=changed_.table.assign(estimate=0.0))
-    assert "the uncertainty" in ranking.leads(e, [column(ALONE, open_), changed_])
-    assert "uncertainty" not in ranking.leads(e, [column(ALONE, open_), still])
+    assert "the uncertainty" in ranking.leads([column(ALONE, open_), changed_])
+    assert "uncertainty" not in ranking.leads([column(ALONE, open_), still])
 
 
 def disagreement(feature: str, one: ranking.Source, other: ranking.Source, *evidence: str) -> dict[str, Any]:

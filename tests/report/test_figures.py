@@ -13,7 +13,7 @@ from uq_report.api.views import AuditRun
 from uq_report.core.support.errors import InputError
 from uq_report.document import blocks
 from uq_report.document.document import Block, Callout, Document, Figure, inside
-from uq_report.document.plots import svg
+from uq_report.document.plots import picture as svg
 from uq_report.report import kinds
 from uq_report.report.assemble import document
 from uq_report.runner import plugins

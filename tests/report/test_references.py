@@ -19,9 +19,8 @@ from uq_report.document.document import (
     Section,
     Table,
 )
-from uq_report.evidence.glossary import TERMS
 from uq_report.report.assemble import document
-from uq_report.report.sections.reproducibility import references
+from uq_report.report.sections.reproducibility import TERMS, references
 from uq_report.runner import plugins
 
 from . import reading

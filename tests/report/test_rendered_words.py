@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from uq_report.document.text import clean, unmarked
-from uq_report.evidence.glossary import TERMS
 from uq_report.evidence.run import Run
 from uq_report.evidence.subject import SubjectFacts
 from uq_report.ops import mail
@@ -17,6 +16,7 @@ from uq_report.reading.run_reader import RunReader
 from uq_report.render.html import HtmlRenderer
 from uq_report.report import kinds
 from uq_report.report.answer.section import answer_of, as_lines
+from uq_report.report.sections.reproducibility import TERMS
 
 from ..test_words import WORDS
 from .reading import words

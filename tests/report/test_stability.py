@@ -13,8 +13,9 @@ from sklearn.linear_model import LogisticRegression
 
 import uq_report as uq
 from uq_report.document.document import Figure, Paragraph, Table
+from uq_report.evidence import ids
 from uq_report.evidence.rows import SupportDistribution
-from uq_report.evidence.segments import SegmentPeriods, SegmentRows
+from uq_report.evidence.segments import SegmentPeriods
 from uq_report.report import kinds
 from uq_report.report.assemble import read
 from uq_report.report.sections.findings import monitoring
@@ -72,9 +73,7 @@ def test_shares_by_bin_add_up_to_one_in_both_samples() -> None:
 
 
 def test_the_observations_of_segments_are_a_download() -> None:
-    view = SegmentRows.find(audited().run)
-    assert view is not None
-    frame = view.result.frame
+    frame = audited().run.result(ids.SEGMENTS_ROWS).frame
     uncertain = frame[frame["item"].str.startswith("the 10%")]
     assert len(uncertain) == N // 10
     assert uncertain["value"].is_monotonic_decreasing

@@ -22,7 +22,7 @@ from uq_report.evidence.importance import (
     OPEN_RISE,
 )
 from uq_report.reading.run_reader import RunReader
-from uq_report.report.answer import uncertainty
+from uq_report.report.answer import drivers as uncertainty
 from uq_report.report.answer.drivers import drivers
 
 from .cases import Case, diagnostic, estimates

@@ -18,7 +18,7 @@ from uq_report.evidence.run import NotRun, Run
 from uq_report.reading.default_sections import part
 from uq_report.reading.run_reader import RunReader
 from uq_report.report.answer.cards import usefulness
-from uq_report.report.sections.usefulness import group_words, ordering_words, referral_words, referred_words, useful
+from uq_report.report.sections.uncertainty import group_words, ordering_words, referral_words, referred_words, useful
 from uq_report.runner import single
 from uq_report.runner.settings import make_settings
 

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import combinations
 from numbers import Integral
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, Unpack, cast, overload
+from typing import Any, Literal, TypeAlias, cast, overload
 
+import numpy as np
 import pandas as pd
 
 from .. import runner
-from ..core.engine.fast_path_evaluator import Progress
+from ..core.engine.fast_path_evaluator import Engine, Progress
 from ..core.explainer import Explainer
 from ..core.model.measures import Measure
 from ..core.model.subject import Subject
 from ..core.support.calls import known_arguments
-from ..core.support.errors import InputError, nearest
+from ..core.support.errors import InputError, UnsupportedError, nearest
 from ..document.plots.profile import CURVES
 from ..evidence import ids, run_folder
 from ..runner import plugins as registry
@@ -25,19 +27,16 @@ from ..runner.options import options_of
 from ..runner.prepare import measures_in, passed
 from ..runner.settings import About, Settings, make_settings, refuse, settled
 from . import interop
-from . import option_types as types
 from .arguments import names
 from .benchmark import benchmark_of
 from .calls import on_subject
 from .explaining import explain as explain
 from .explaining import explain_outputs as explain_outputs
 from .given_shap import given_explainers
-from .lookups import options as options
-from .lookups import plugins as plugins
-from .lookups import scorer as scorer
-from .progress import reported
 from .several import AuditRuns
+from .showing import reported
 from .single_case import Case
+from .tables import TextTable
 from .views import AuditRun, Earlier, ResultView, earlier_run
 
 Reporting: TypeAlias = bool | Callable[[Progress], None] | None
@@ -45,6 +44,7 @@ Named: TypeAlias = str | Measure
 Measures: TypeAlias = Named | Sequence[Named] | None
 Pair: TypeAlias = tuple[str, str]
 Names: TypeAlias = str | Sequence[str] | None
+Features: TypeAlias = str | int | Pair | Sequence[str | int | Pair] | None
 Chosen: TypeAlias = str | type | Explainer | Sequence[Any] | None
 _AS_ARGUMENTS = "Pass single ones as arguments: uq.audit(subject, seed=1)."
 _ENGINE = ("seed", "confidence", "n_jobs", "backend", "scheduler", "batch_rows", "row_budget", "fast_paths", "deny")
@@ -61,7 +61,7 @@ def importance(
     n_repeats: int = 30,
     method: Literal["marginal", "conditional"] = "marginal",
     permutations: Any = None,
-    **options: Unpack[types.ImportanceOptions],
+    **options: Any,
 ) -> ResultView:
     """Return the permutation importance of every feature and group, for all measures from one pass.
 
@@ -117,11 +117,11 @@ def importance(
 def profile(
     subject: Subject,
     /,
-    features: str | Pair | Sequence[str | Pair] | None = None,
+    features: Features = None,
     measures: Measures = None,
     *,
     kind: Literal["both", "average", "individual"] = "both",
-    **options: Unpack[types.ProfileOptions],
+    **options: Any,
 ) -> ResultView:
     """Return partial dependence and ICE curves of all measures, or a surface for a pair.
 
@@ -154,13 +154,7 @@ def profile(
 
 
 @on_subject
-def effects(
-    subject: Subject,
-    /,
-    features: str | Pair | Sequence[str | Pair] | None = None,
-    measures: Measures = None,
-    **options: Unpack[types.EffectsOptions],
-) -> ResultView:
+def effects(subject: Subject, /, features: Features = None, measures: Measures = None, **options: Any) -> ResultView:
     """Return accumulated local effects (ALE) of all measures, which need no unlikely combinations of features.
 
     Parameters
@@ -183,9 +177,8 @@ def effects(
     >>> view.estimates[["x", "estimate"]].round(2).to_numpy().tolist()
     [[-2.33, -2.19], [-0.47, -0.34], [0.33, 0.46], [1.82, 1.95]]
     """
-    return _result(
-        ids.ALE, subject, {**_features_and_pairs("effects", features, subject), "measures": measures, **options}
-    )
+    asked = _features_and_pairs("effects", features, subject)
+    return _result(ids.ALE, subject, {**asked, "measures": measures, **options})
 
 
 @on_subject
@@ -194,8 +187,8 @@ def interactions(
     /,
     method: Literal["h_statistic", "pdp", "rsens", "shap"] = "h_statistic",
     *,
-    features: str | int | Pair | Sequence[str | int | Pair] | None = None,
-    **options: Unpack[types.InteractionsOptions],
+    features: Features = None,
+    **options: Any,
 ) -> ResultView:
     """Return the interaction strength of pairs of features.
 
@@ -239,7 +232,7 @@ def interactions(
 
 
 @on_subject
-def sensitivity(subject: Subject, /, features: Names = None, **options: Unpack[types.SensitivityOptions]) -> ResultView:
+def sensitivity(subject: Subject, /, features: Names = None, **options: Any) -> ResultView:
     """Return the uncertainty-aware sensitivity (R-sens) of the predictive distribution to every feature.
 
     Parameters
@@ -265,11 +258,7 @@ def sensitivity(subject: Subject, /, features: Names = None, **options: Unpack[t
 
 @on_subject
 def attributions(
-    subject: Subject,
-    /,
-    rows: int | Sequence[int] | None = None,
-    measures: Measures = None,
-    **options: Unpack[types.AttributionsOptions],
+    subject: Subject, /, rows: int | Sequence[int] | None = None, measures: Measures = None, **options: Any
 ) -> ResultView:
     """Return Shapley values of the prediction, entropy and nll for single rows; ``.to_shap()`` converts them.
 
@@ -304,9 +293,7 @@ def attributions(
 
 
 @on_subject
-def covered_information(
-    subject: Subject, /, measures: Measures = None, **options: Unpack[types.CoveredInformationOptions]
-) -> ResultView:
+def covered_information(subject: Subject, /, measures: Measures = None, **options: Any) -> ResultView:
     """Return the information about y that each feature shares with the others (Pereira et al.).
 
     Parameters
@@ -332,9 +319,7 @@ def covered_information(
 
 
 @on_subject
-def adjusted_importance(
-    subject: Subject, /, *, n_repeats: int = 10, **options: Unpack[types.AdjustedImportanceOptions]
-) -> ResultView:
+def adjusted_importance(subject: Subject, /, *, n_repeats: int = 10, **options: Any) -> ResultView:
     """Return the permutation importance of each feature when its partner features are permuted with it.
 
     Parameters
@@ -360,7 +345,7 @@ def adjusted_importance(
 
 
 @on_subject
-def redundancy(subject: Subject, /, **options: Unpack[types.RedundancyOptions]) -> ResultView:
+def redundancy(subject: Subject, /, **options: Any) -> ResultView:
     """Return how well each feature is predicted by all others: its out-of-sample R².
 
     Parameters
@@ -383,7 +368,7 @@ def redundancy(subject: Subject, /, **options: Unpack[types.RedundancyOptions]) 
 
 
 @on_subject
-def calibration(subject: Subject, /, **options: Unpack[types.CalibrationOptions]) -> ResultView:
+def calibration(subject: Subject, /, **options: Any) -> ResultView:
     """Return how far the predictive distribution agrees with outcomes: scores, reliability, coverage, exact tests.
 
     Parameters
@@ -407,9 +392,7 @@ def calibration(subject: Subject, /, **options: Unpack[types.CalibrationOptions]
 
 
 @on_subject
-def segments(
-    subject: Subject, /, measures: Measures = None, *, max_leaf_nodes: int = 6, **options: Unpack[types.SegmentsOptions]
-) -> ResultView:
+def segments(subject: Subject, /, measures: Measures = None, *, max_leaf_nodes: int = 6, **options: Any) -> ResultView:
     """Return where the model is uncertain, wrong, or over-confident: leaves of small trees, with intervals.
 
     Half of the independent rows grow a tree for each measure, the other half gives every number. No row is predicted
@@ -443,7 +426,7 @@ def segments(
 
 
 @on_subject
-def selective(subject: Subject, /, **options: Unpack[types.SelectiveOptions]) -> ResultView:
+def selective(subject: Subject, /, **options: Any) -> ResultView:
     """Return what referring the most uncertain observations to a person saves: the risk-coverage curve, with intervals.
 
     Observations are kept in order of their uncertainty; no model is asked anything beside those of the subject.
@@ -474,7 +457,7 @@ def selective(subject: Subject, /, **options: Unpack[types.SelectiveOptions]) ->
 
 
 @on_subject
-def groups(subject: Subject, /, **options: Unpack[types.GroupsOptions]) -> ResultView:
+def groups(subject: Subject, /, **options: Any) -> ResultView:
     """Return predictions, outcomes, losses and uncertainty by group of each protected attribute, and its proxies.
 
     Parameters
@@ -501,7 +484,7 @@ def groups(subject: Subject, /, **options: Unpack[types.GroupsOptions]) -> Resul
 
 
 @on_subject
-def drift(subject: Subject, /, **options: Unpack[types.DriftOptions]) -> ResultView:
+def drift(subject: Subject, /, **options: Any) -> ResultView:
     """Return how the observations differ from the training observations, and the share outside the training domain.
 
     Parameters
@@ -526,7 +509,7 @@ def drift(subject: Subject, /, **options: Unpack[types.DriftOptions]) -> ResultV
 
 
 @on_subject
-def agreement(subject: Subject, /, explainers: Chosen = None, **options: Unpack[types.AgreementOptions]) -> ResultView:
+def agreement(subject: Subject, /, explainers: Chosen = None, **options: Any) -> ResultView:
     """Return the rankings of the features by several explainers side by side, with intervals on the ranks.
 
     Parameters
@@ -637,20 +620,7 @@ def dalex_explainer(subject: Subject, /, measure: str = "prediction", *, y: Any 
 
 
 @overload
-def audit(
-    subjects_or_models: Mapping[str, Any],
-    X: Any = None,
-    y: Any = None,
-    /,
-    *,
-    explainers: Chosen = None,
-    checks: Any = None,
-    settings: Settings | None = None,
-    progress: Reporting = None,
-    previous: None = None,
-    benchmark: Any = None,
-    **fields: Any,
-) -> AuditRuns: ...
+def audit(subjects_or_models: Mapping[str, Any], X: Any = None, y: Any = None, /, **arguments: Any) -> AuditRuns: ...
 @overload
 def audit(
     subject_or_model: Any,
@@ -863,3 +833,111 @@ def _result(
     with registry.offered(objects), reported(present.pop("progress", None)) as callback:
         results = runner.single(subject, name, present, settings, callback, before)
     return ResultView(results, deny=settings.deny, subject=subject, choice=choice)
+
+
+@known_arguments
+def plugins(group: str | None = None) -> TextTable:
+    """Return the installed plugins: group, name, distribution and version.
+
+    Parameters
+    ----------
+    group : str, optional
+        ``"explainers"``, ``"measures"``, ``"checks"``, ``"adapters"``, ``"renderers"`` ...; all by default.
+
+    References
+    ----------
+    https://uq-report.readthedocs.io/en/stable/reference/plugins.html
+
+    Examples
+    --------
+    >>> plugins("renderers")["name"].tolist()
+    ['html', 'junit', 'markdown', 'pdf']
+    """
+    known = {name.removeprefix("uq_report."): name for name in registry.GROUPS}
+    if group is not None and group not in known:
+        raise InputError(f"plugins.group must be one of {sorted(known)}; got {group!r}. {nearest(str(group), known)}")
+    chosen = [known[group]] if group is not None else list(registry.GROUPS)
+    rows = [(p.short_group, p.name, p.distribution, p.version) for name in chosen for p in registry.find(name)]
+    return TextTable(rows, columns=["group", "name", "distribution", "version"])
+
+
+@known_arguments
+def options(name: str) -> TextTable:
+    """Return the options of an explainer or check: name, what is allowed, default and description.
+
+    Parameters
+    ----------
+    name : str
+        An explainer, ``"pfi"``, or a check, ``"checks.leak"``.
+
+    References
+    ----------
+    https://uq-report.readthedocs.io/en/stable/reference/explainers.html
+
+    Examples
+    --------
+    >>> table = options("segments").set_index("option")
+    >>> table.loc["max_leaf_nodes", ["allowed", "default"]].tolist()
+    ['an integer', '6']
+    """
+    if not isinstance(name, str):
+        raise InputError(f"options.name must be the name of an explainer, or checks.<name>; got {name!r}.")
+    is_check = name.startswith("checks.")
+    group, what = (registry.CHECKS, "check") if is_check else (registry.EXPLAINERS, "explainer")
+    cls = registry.load(registry.named(registry.find(group), name.removeprefix("checks."), what))
+    rows = [(o.name, o.allowed, o.default_text, o.about) for o in options_of(cls).values()]
+    return TextTable(rows, columns=["option", "allowed", "default", "description"])
+
+
+@dataclass(frozen=True)
+class Scorer:
+    """A measure's mean as a score of scikit-learn: greater is better, so losses and uncertainties are negative."""
+
+    measure: str | Measure
+
+    def __call__(self, estimator: Any, X: Any, y: Any = None) -> float:
+        """Return the score of a fitted model on data."""
+        subject = explain(estimator, X, y)
+        extra = {self.measure.name: self.measure} if isinstance(self.measure, Measure) else {}
+        engine = Engine(subject, {**runner.load_measures(), **extra})
+        selected, omitted = engine.select([self.measure if isinstance(self.measure, str) else self.measure.name])
+        if not selected:
+            raise UnsupportedError(f"scorer.measure must apply here; got {omitted[0].measure!r}: {omitted[0].reason}.")
+        chosen = selected[0]
+        if chosen.role == "prediction":
+            raise InputError(
+                f"scorer.measure must be a loss or an uncertainty; got {chosen.name!r}. Use nll or entropy."
+            )
+        sign = 1.0 if chosen.direction == "smaller" else -1.0
+        rows, target = engine.unchanged([chosen])[0], engine.y
+        if chosen.statistic is None or target is None:
+            return sign * float(rows.mean())
+        return sign * float(chosen.statistic.value(rows, target, np.ones(subject.n)))
+
+
+@known_arguments
+def scorer(measure: str | Measure = "nll") -> Scorer:
+    """Return a scorer for ``cross_val_score`` and searches: the negative mean of a loss or an uncertainty.
+
+    Parameters
+    ----------
+    measure : str or Measure
+
+    References
+    ----------
+    https://uq-report.readthedocs.io/en/stable/reference/measures.html
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> X, y = np.array([[0.0], [1.0], [0.0], [1.0]]), np.array([0, 1, 1, 0])
+    >>> round(scorer("entropy")(LogisticRegression().fit(X, y), X, y), 3)
+    -0.693
+    """
+    if not isinstance(measure, Measure) and measure not in runner.load_measures():
+        raise InputError(
+            f"scorer.measure must be a registered measure; got {measure!r}. "
+            f"{nearest(str(measure), runner.load_measures())}"
+        )
+    return Scorer(measure)

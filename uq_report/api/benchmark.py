@@ -68,9 +68,8 @@ def benchmark_of(subject: Subject, benchmark: Any, deny: Sequence[str] = ()) -> 
 
 def _with_model(subject: Subject, model: Any, label: str, deny: Sequence[str]) -> Subject:
     adapter, reason = runner.choose_adapter(model, None, tuple(deny))
-    return replace(
-        subject, model=model, adapter=adapter, adapter_reason=reason, label=label, assumption=None, notes=(), groups={}
-    )
+    own = {"model": model, "adapter": adapter, "adapter_reason": reason, "label": label}
+    return replace(subject, **own, assumption=None, notes=(), groups={})
 
 
 def _pipeline(subject: Subject, benchmark: str) -> Any:
@@ -89,12 +88,8 @@ def _pipeline(subject: Subject, benchmark: str) -> Any:
         "constant": lambda: DummyClassifier(strategy="prior"),
     }
     names = list(subject.features) if hasattr(subject.X, "columns") else list(range(len(subject.features)))
-    numeric = [
-        name for name, feature in zip(names, subject.features, strict=True) if subject.kinds[feature] == "numeric"
-    ]
-    levels = [
-        name for name, feature in zip(names, subject.features, strict=True) if subject.kinds[feature] == "categorical"
-    ]
+    pairs = list(zip(names, map(subject.kinds.__getitem__, subject.features), strict=True))
+    numeric, levels = ([name for name, own in pairs if own == kind] for kind in ("numeric", "categorical"))
     columns = make_column_transformer(
         (make_pipeline(SimpleImputer(strategy="median"), StandardScaler()), numeric),
         (OneHotEncoder(handle_unknown="ignore", sparse_output=False), levels),

@@ -66,7 +66,8 @@ def on_subject(verb: Callable[Concatenate[Subject, P], R]) -> Verb[P, R]:
             check_call(name, verb, given, *rest, **kwargs)
             return verb(given, *rest, **kwargs)
         data = [rest.pop(0)] if rest and is_table(rest[0]) else []
-        if not data and not {"X", "data"} & kwargs.keys() and not _brings_data(given):
+        has_data = type(given).__module__.partition(".")[0] == "dalex"  # an explainer of dalex brings its own
+        if not data and not {"X", "data"} & kwargs.keys() and not has_data:
             allowed = "one subject, or champion and challenger" if name == "audit" else "a subject"
             raise InputError(f"{name}.subject must be {allowed}; got {_got(given)}. {_remedy(name, given)}")
         if data and rest and (rest[0] is None or _is_target(rest[0], data[0])):
@@ -107,16 +108,12 @@ def _refuse_foreign(verb: str, kwargs: Iterable[str], own: set[str]) -> None:
 def _refuse_data(verb: str, rest: list[Any], kwargs: Mapping[str, Any], own: set[str]) -> None:
     """Refuse rows and facts of a subject beside a subject, which has its own."""
     beside = [key for key in kwargs if key in _OF_SUBJECT - own]
-    beside = [key for key in beside if _is_fact(key, kwargs[key])] or (
-        ["X"] if rest and is_table(rest[0]) and "row" not in own else []
-    )
+    beside = [key for key in beside if _is_fact(key, kwargs[key])]
+    beside += ["X"] * (not beside and bool(rest) and is_table(rest[0]) and "row" not in own)
     if beside:
-        call = (
-            f"uq.{verb}(uq.explain(model, X, y, {beside[0]}=...))"
-            if beside[0] in _OF_EXPLAIN
-            else f"uq.{verb}(subject)"
-        )
-        raise InputError(f"{verb}.{beside[0]} must be left out where a subject is given: it has its own. Call {call}.")
+        fact = beside[0]
+        call = f"uq.{verb}({f'uq.explain(model, X, y, {fact}=...)' if fact in _OF_EXPLAIN else 'subject'})"
+        raise InputError(f"{verb}.{fact} must be left out where a subject is given: it has its own. Call {call}.")
 
 
 def _is_fact(key: str, value: Any) -> bool:
@@ -129,11 +126,6 @@ def _is_target(thing: Any, X: Any) -> bool:
     if isinstance(thing, str) or not hasattr(thing, "__len__"):
         return False
     return not isinstance(thing, list | tuple) or len(thing) == len(X) or not all(isinstance(k, str) for k in thing)
-
-
-def _brings_data(given: Any) -> bool:
-    """Say whether a model is an explainer of dalex, which has its own data."""
-    return type(given).__module__.partition(".")[0] == "dalex"
 
 
 def _several(given: Any) -> bool:

@@ -65,21 +65,11 @@ class GivenShap(BuiltInExplainer):
         single = pd.DataFrame(keys | {"repeat": np.repeat(rows, d), "value": sizes.ravel()})
         means = pd.DataFrame({"measure": name, "feature": list(subject.features), "estimate": sizes.mean(axis=0)})
         facts: dict[str, Any] = {"explainer": self.name, "notes": (f"{note}; no interval.",)}
+        by_row = facts | {"frame": local[list(Attribution.columns)], "estimates": bare_estimates(local, "row")}
+        means_of = facts | {"frame": single[list(Importance.columns)], "estimates": bare_estimates(means)}
         return [
-            Attribution(
-                id=self.name,
-                title="Shapley values computed by the user",
-                frame=local[list(Attribution.columns)],
-                estimates=bare_estimates(local, "row"),
-                **facts,
-            ),
-            Importance(
-                id=f"{self.name}.importance",
-                title="Mean absolute Shapley values computed by the user",
-                frame=single[list(Importance.columns)],
-                estimates=bare_estimates(means),
-                **facts,
-            ),
+            Attribution(id=self.name, title=self.card.title, **by_row),
+            Importance(id=f"{self.name}.importance", title=f"Mean absolute {self.card.title}", **means_of),
         ]
 
 

@@ -135,10 +135,8 @@ def _explainer_class(base: Any, measure: Measure) -> Any:
             profiles = self.predict_profile(new_observation, verbose=False).result
             own = self.predict(new_observation)[0]
             size = (profiles["_yhat_"] - own).abs().groupby(profiles["_vname_"]).mean()
-            table: pd.DataFrame = (
-                size.sort_values(ascending=False).rename_axis("variable").reset_index(name="oscillation")
-            )
-            return table
+            ordered: pd.Series[float] = size.sort_values(ascending=False).rename_axis("variable")
+            return ordered.reset_index(name="oscillation")
 
         if measure.name != PREDICTION.name:
 
@@ -229,9 +227,8 @@ def _importance(kind: Any, result: Importance, measure: str, label: str) -> Any:
         }
     )
     rounds = own.pivot_table(index=col.REPEAT, columns=col.FEATURE, values=col.VALUE, sort=False) + full
-    importance.permutation = (
-        rounds.assign(**{FULL: full, BASELINE: baseline}).reset_index(drop=True).rename_axis(None, axis=1)
-    )
+    rounds = rounds.assign(**{FULL: full, BASELINE: baseline})
+    importance.permutation = rounds.reset_index(drop=True).rename_axis(None, axis=1)
     importance.variables = {name: name for name in table[col.FEATURE]}
     return importance
 

@@ -15,7 +15,7 @@ from ..evidence.run import Run
 from ..report.kinds import check_form, document
 from ..runner import plugins
 from .arguments import names
-from .progress import reported
+from .showing import reported
 
 FORMATS = ("html", "pdf")
 

@@ -144,8 +144,9 @@ def estimates_page(title: str, estimates: pd.DataFrame, notes: Iterable[str]) ->
     below = "".join(f"<li>{escape(clean(note))}</li>" for note in notes)
     more = f"<ul>{below}</ul>" if below else ""
     if len(estimates):
-        columns = f"<details><summary>All columns</summary>{as_table(estimates)}</details>"
-        more = as_table(compact(estimates)) + columns + _folded("Notes", more)
+        parts = {"All columns": as_table(estimates), "Notes": more}
+        folded = (f"<details><summary>{what}</summary>{part}</details>" for what, part in parts.items() if part)
+        more = as_table(compact(estimates)) + "".join(folded)
     return f"<p><strong>{escape(clean(title))}</strong></p>{more}"
 
 
@@ -161,10 +162,6 @@ def as_table(frame: pd.DataFrame) -> str:
     table = re.sub("<(t[dh])>", r'<\1 style="text-align: left">', table)  # themes of notebooks align to the right
     left = len(frame) - MAX_ROWS
     return table if left <= 0 else f"{table}<p>{left} further rows are in the frame.</p>"
-
-
-def _folded(summary: str, content: str) -> str:
-    return f"<details><summary>{summary}</summary>{content}</details>" if content else ""
 
 
 def _cell(value: Any) -> str:

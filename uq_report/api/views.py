@@ -20,9 +20,8 @@ from ..core.support.errors import InputError, UnsupportedError, nearest
 from ..core.support.numbers import number
 from ..core.support.text import clean
 from ..document.plots.frames import RowLabels
-from ..document.plots.picture import pictured, placed, save_figure, stacked
+from ..document.plots.picture import pictured, placed, save_figure, stacked, to_svg
 from ..document.plots.profile import CURVES
-from ..document.plots.svg import to_svg
 from ..evidence import columns as col
 from ..evidence import ids, run_folder
 from ..evidence.codec import dumps
@@ -30,7 +29,8 @@ from ..evidence.finding import by_cause
 from ..evidence.run import Run, RunChanges
 from ..reading.rating import rating
 from ..reading.run_reader import RunReader
-from ..report.answer.section import answer_of, as_html, as_lines
+from ..render.environment import render
+from ..report.answer.section import answer_of, as_lines
 from ..runner import changes as runner_changes
 from ..runner import figures
 from .interop import SHAP_PLOTS, shap_figure, to_dalex, to_shap
@@ -495,7 +495,7 @@ class AuditRun:
         return "\n".join((self._title, *as_lines(answer_of(RunReader(self.run)))))
 
     def _repr_html_(self) -> str:
-        return as_html(self._title, answer_of(RunReader(self.run)))
+        return render(None, "conclusion", title=self._title, answer=answer_of(RunReader(self.run)))
 
     @property
     def _title(self) -> str:

@@ -14,7 +14,7 @@ from .reading import RuleOutcome, absent, close
 from .rule import Check, Rule
 
 T = TypeVar("T")
-V = TypeVar("V", bound=View)
+V = TypeVar("V", bound=View[Any])
 Said = dict[str, Any]  # fields of `Finding` that are not the rule's
 Judge = Callable[[Rule, Run], RuleOutcome]
 

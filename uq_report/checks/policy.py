@@ -222,12 +222,14 @@ class LimitRule:
 
     def judge(self, run: Run) -> Ruling:
         """Judge by the quantity's interval."""
-        kind, _ = QUANTITIES.get(self.quantity, (Coverage, COVERAGE))
-        line = self._line(run)
-        about: dict[str, Any] = {"threshold": self.threshold}
-        if isinstance(line, str):  # the absence of its explainer's results is the evidence
-            evidence = kind.id if kind.find(run) is not None else ids.explainer_of(kind.id)
-            return Ruling(self.text, "undetermined", line, (evidence,), about)
+        kind, item = QUANTITIES.get(self.quantity, (Coverage, COVERAGE))
+        view, about = kind.find(run), dict[str, Any](threshold=self.threshold)
+        if view is None:  # the absence of its explainer's results is the evidence
+            evidence = (ids.explainer_of(kind.id),)
+            return Ruling(self.text, "undetermined", absent(run, kind.id), evidence, about)
+        line = self._line(view, item)
+        if isinstance(line, str):
+            return Ruling(self.text, "undetermined", line, (kind.id,), about)
         value = f"{number(line.estimate)}, without an interval"
         state: State = "undetermined"
         about["observed"] = line.estimate
@@ -245,12 +247,8 @@ class LimitRule:
         given = f"the true {name} is {high} or more, or {low} or less"
         return None if n is None else beyond(n, line.std_error, difference, given, confidence=line.confidence)
 
-    def _line(self, run: Run) -> ItemLine | str:
+    def _line(self, view: CalibrationView | SupportView | Coverage, item: str) -> ItemLine | str:
         """Return the quantity, or why there is none."""
-        kind, item = QUANTITIES.get(self.quantity, (Coverage, COVERAGE))
-        view = kind.find(run)
-        if view is None:
-            return absent(run, kind.id)
         if not isinstance(view, Coverage):
             return next((line for line in view.lines if line.item == item), lacking(view, item))
         levels = {round(100 * line.x, 7): line for line in view.lines if line.item == item}

@@ -168,7 +168,7 @@ def measure_words(measure: str) -> str:
     return MEASURES.get(measure, measure.replace("_", " "))
 
 
-def lacking(view: View, measure: str) -> str:
+def lacking(view: View[Any], measure: str) -> str:
     """Say why a result has no values of a measure."""
     reasons = (_because(gap.reason) for gap in view.omissions if gap.measure in (measure, ""))
     return f"{method_words(view.id)} has no value for {measure_words(measure)}{next(reasons, '')}"

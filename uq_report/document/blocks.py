@@ -14,7 +14,7 @@ from ..core.model.results import Result
 from ..core.support.errors import UQReportError
 from ..core.support.text import count
 from ..evidence import columns as col
-from .document import Badge, Block, Bullets, Callout, Cell, Column, Facts, Figure, Paragraph, Section, Table, Tint
+from .document import Badge, Block, Bullets, Callout, Cell, Column, Figure, Paragraph, Section, Table, Tint
 from .plots.frames import has_interval, interval_words
 from .text import MENTION, clean, joined, mention, name
 
@@ -87,7 +87,7 @@ def _cleaned(text: str) -> str:
 
 def svg_of(figure: Callable[[], matplotlib.figure.Figure]) -> bytes:
     """Draw a figure and return its SVG."""
-    from .plots.svg import to_svg  # heavy: what draws nothing does without
+    from .plots.picture import to_svg  # heavy: what draws nothing does without
 
     return to_svg(figure())
 
@@ -134,10 +134,9 @@ def interval_columns(table: pd.DataFrame) -> tuple[Column, ...]:
     return (Column(f"{label}from", "number"), Column("to", "number"))
 
 
-def notes_of(*results: Result | None) -> str:
+def notes_of(result: Result | None) -> str:
     """Return the notes of a result, each once."""
-    notes = dict.fromkeys(note for result in results if result is not None for note in result.notes)
-    return " ".join(map(clean, notes))
+    return "" if result is None else " ".join(map(clean, dict.fromkeys(result.notes)))
 
 
 def left_out(*results: Result | None, most: int = 5) -> tuple[Bullets, ...]:
@@ -146,12 +145,10 @@ def left_out(*results: Result | None, most: int = 5) -> tuple[Bullets, ...]:
     for gap in (gap for result in results if result is not None for gap in result.omissions):
         shared.setdefault((gap.measure, gap.reason), []).append(gap.feature)
     unique = [omission_words(measure, reason, features) for (measure, reason), features in shared.items()]
-    if not unique:
-        return ()
-    more = (
-        [f"{count(len(unique) - most, 'further omission')}: see “Not run, with reasons”."] if len(unique) > most else []
-    )
-    return (Bullets(items=tuple(f"Omitted: {text}" for text in unique[:most]) + tuple(more)),)
+    listed = [f"Omitted: {text}" for text in unique[:most]]
+    if len(unique) > most:
+        listed.append(f"{count(len(unique) - most, 'further omission')}: see “Not run, with reasons”.")
+    return bullets(listed)
 
 
 def omission_words(measure: str, reason: str, features: Iterable[str] = ()) -> str:
@@ -170,11 +167,6 @@ def omission_words(measure: str, reason: str, features: Iterable[str] = ()) -> s
 def paragraphs(*texts: str) -> tuple[Paragraph, ...]:
     """Return a paragraph for each text that is not empty."""
     return tuple(Paragraph(text=text) for text in texts if text)
-
-
-def fact_list(*rows: tuple[str, Cell]) -> Facts:
-    """Return labels with their values."""
-    return Facts(rows=rows)
 
 
 def make_section(

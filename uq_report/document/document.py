@@ -233,6 +233,13 @@ class Section(Frozen):
     evidence: tuple[str, ...] = ()
 
 
+def blocks_in(sections: Iterable[Section]) -> Iterator[Block]:
+    """Yield all blocks of sections and of those inside them, in reading order."""
+    for section in sections:
+        yield from inside(section.blocks)
+        yield from blocks_in(section.sections)
+
+
 @dataclass(frozen=True)
 class Attachment:
     """A file that travels inside the report where the format can hold one (PDF)."""
@@ -290,13 +297,12 @@ def numbers(sections: Sequence[Section]) -> list[str]:
     """
     figures, letters = count(1), iter(ascii_uppercase)
     opens = bool(sections) and sections[0].id in OPENING
-    try:
-        named = [next(letters) if section.appendix else str(next(figures)) for section in sections[opens:]]
-    except StopIteration:
-        appendices = sum(section.appendix for section in sections)
+    appendices = sum(section.appendix for section in sections)
+    if appendices > len(ascii_uppercase):
         raise RenderError(
             f"document.sections must hold at most 26 appendices; got {appendices}. Make some sub-sections."
-        ) from None
+        )
+    named = [next(letters) if section.appendix else str(next(figures)) for section in sections[opens:]]
     return [*[""] * opens, *named]
 
 

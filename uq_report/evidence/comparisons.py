@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 from . import ids
 from .information import ItemLine
@@ -25,7 +25,7 @@ class ComparisonLine(ItemLine):
     p_value: float = UNKNOWN
 
 
-class Comparisons(View):
+class Comparisons(View[ComparisonLine], id=ids.CALIBRATION_COMPARISONS):
     """The predictions against simple references; `threshold` is that of the net benefit, None without one.
 
     `ideal` is the threshold that the owner's costs imply.
@@ -33,8 +33,6 @@ class Comparisons(View):
     `train_rows` of `train_of` training observations give the training score.
     """
 
-    id: ClassVar[str] = ids.CALIBRATION_COMPARISONS
-    lines: tuple[ComparisonLine, ...]
     threshold: float | None = None
     ideal: float | None = None
     train_rows: int = 0
@@ -65,11 +63,9 @@ class RocLine(ItemLine):
     threshold: float
 
 
-class Roc(View):
+class Roc(View[RocLine], id=ids.CALIBRATION_ROC):
     """The ROC curve of `event`; `decided` are the false- and the true-positive rate of the model's decisions."""
 
-    id: ClassVar[str] = ids.CALIBRATION_ROC
-    lines: tuple[RocLine, ...]
     event: str = ""
     decided: tuple[Any, ...] = ()
 
@@ -87,11 +83,9 @@ class BenefitLine(ItemLine):
     band_upper: float = UNKNOWN
 
 
-class NetBenefit(View):
+class NetBenefit(View[BenefitLine], id=ids.CALIBRATION_NET_BENEFIT):
     """Net benefit by threshold; `threshold` is that of the model, `ideal` that which the owner's costs imply."""
 
-    id: ClassVar[str] = ids.CALIBRATION_NET_BENEFIT
-    lines: tuple[BenefitLine, ...]
     event: str = ""
     threshold: float | None = None
     ideal: float | None = None
@@ -109,11 +103,8 @@ class BinnedResidual(ItemLine):
     p_adjusted: float = UNKNOWN
 
 
-class PredictionResiduals(View):
+class PredictionResiduals(View[BinnedResidual], id=ids.CALIBRATION_RESIDUALS):
     """Residuals by quantile of the prediction; the frame has those of single observations."""
-
-    id: ClassVar[str] = ids.CALIBRATION_RESIDUALS
-    lines: tuple[BinnedResidual, ...]
 
     def of(self, item: str) -> tuple[BinnedResidual, ...]:
         """Return the lines of an item, by prediction."""
@@ -142,10 +133,8 @@ class ThresholdLine(ItemLine):
     recommendation: str
 
 
-class SensitivityView(View):
+class SensitivityView(View[ThresholdLine], id=ids.SENSITIVITY):
     """Findings that change with a threshold, of `varied` thresholds; `recommendation` is that of the run."""
 
-    id: ClassVar[str] = ids.SENSITIVITY
-    lines: tuple[ThresholdLine, ...]
     varied: int = 0
     recommendation: str = ""

@@ -17,6 +17,7 @@ class Frozen:
 
     def __init_subclass__(cls) -> None:
         """Take fields by keyword."""
+        super().__init_subclass__()
         dataclass(frozen=True, kw_only=True)(cls)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
-from typing import ClassVar
 
 from ..core.model.results import Importance, MeasureFacts, Result
 from . import ids
@@ -48,19 +47,11 @@ class PfiLine(EstimateLine):
     shuffling_error: float = UNKNOWN
 
 
-class Pfi(View):
+class Pfi(View[PfiLine], id=ids.PFI):
     """Permutation importance on the audited rows."""
 
-    id: ClassVar[str] = ids.PFI
-    lines: tuple[PfiLine, ...]
     degrees_of_freedom: float = INFINITE
     spread: str = ""
-
-
-class PfiTrain(Pfi):
-    """Permutation importance on the training rows."""
-
-    id: ClassVar[str] = ids.PFI_TRAIN
 
 
 # `ReadingLine.item`: what permuting a feature does to the log loss and to the stated uncertainty
@@ -78,11 +69,8 @@ class ReadingLine(EstimateLine):
     entropy: float = UNKNOWN
 
 
-class PfiReading(View):
+class PfiReading(View[ReadingLine], id=ids.PFI_READING):
     """Loss and entropy importance read together, feature by feature."""
-
-    id: ClassVar[str] = ids.PFI_READING
-    lines: tuple[ReadingLine, ...]
 
     @property
     def readings(self) -> Mapping[str, str]:
@@ -116,11 +104,9 @@ class CoverCorrectedLine(EstimateLine):
     unreliable: str = ""
 
 
-class CoverCorrected(View):
+class CoverCorrected(View[CoverCorrectedLine], id=ids.COVER):
     """Cover-corrected importance: `partners` names, feature by feature, what covers it."""
 
-    id: ClassVar[str] = ids.COVER
-    lines: tuple[CoverCorrectedLine, ...]
     partners: Mapping[str, Sequence[str]] = field(default_factory=dict)
     degrees_of_freedom: float = INFINITE
 
@@ -143,11 +129,9 @@ class ClaimLine(EstimateLine):
     unreliable: str = ""
 
 
-class Claims(View):
+class Claims(View[ClaimLine], id=ids.PFI_CLAIMS):
     """Claimed and delivered importance; `margin` in the score's unit, `exact` whether p-values are."""
 
-    id: ClassVar[str] = ids.PFI_CLAIMS
-    lines: tuple[ClaimLine, ...]
     margin: float = 0.0
     exact: bool = False
 
@@ -190,14 +174,6 @@ class DriverLine(EstimateLine):
     ranked: bool = True
 
 
-class UncertaintyChange(View):
-    """The size of the change of the uncertainty, feature by feature; `sizes` says that no value has a sign."""
-
-    id: ClassVar[str] = ids.PFI_UNCERTAINTY
-    lines: tuple[DriverLine, ...]
-    sizes: bool = True
-
-
 class UnitLine(DriverLine):
     """The size of a unit of features, or (`item`) the average difference between two observations.
 
@@ -212,11 +188,9 @@ class UnitLine(DriverLine):
     rare: float = 0.0
 
 
-class DriversView(View):
+class DriversView(View[UnitLine], id=ids.PFI_DRIVERS):
     """What drives the uncertainty: `units` has the members of sets that are permuted together."""
 
-    id: ClassVar[str] = ids.PFI_DRIVERS
-    lines: tuple[UnitLine, ...]
     units: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def difference(self, measure: str) -> UnitLine:
@@ -228,40 +202,22 @@ class DriversView(View):
         return tuple(line for line in self.lines if (line.item, line.measure) == (UNIT, measure))
 
 
-class PfiDelta(View):
+class PfiDelta(View[EstimateLine], id=ids.PFI_DELTA):
     """Changes of single rows when a feature is shuffled."""
 
-    id: ClassVar[str] = ids.PFI_DELTA
 
-
-class ShapImportance(View):
+class ShapImportance(View[EstimateLine], id=ids.SHAP_IMPORTANCE):
     """Mean size of the Shapley values over `rows_used`; `sizes` says that no value has a sign."""
 
-    id: ClassVar[str] = ids.SHAP_IMPORTANCE
     rows_used: tuple[int, ...] = ()
     sizes: bool = False
 
 
-class DalexLine(EstimateLine):
-    """dalex's importance and the range of its rounds."""
-
-    spread_low: float
-    spread_high: float
-
-
-class WithLosses(View):
+class WithLosses(View[EstimateLine]):
     """An importance that may record its measures before any shuffle (`full_model`), with y shuffled (`baseline`)."""
 
     baseline: Mapping[str, float] = field(default_factory=dict)
     full_model: Mapping[str, float] = field(default_factory=dict)
-
-
-class DalexParts(WithLosses):
-    """dalex's permutation importance."""
-
-    id: ClassVar[str] = ids.DALEX_PARTS
-    lines: tuple[DalexLine, ...]
-    losses: Mapping[str, str] = field(default_factory=dict)
 
 
 class RSensLine(EstimateLine):
@@ -273,33 +229,12 @@ class RSensLine(EstimateLine):
     rank: int
 
 
-class RSensView(View):
+class RSensView(View[RSensLine], id=ids.RSENS):
     """R-sens: `method` says how derivatives were taken, `ranked_by` whether per unit or per spread."""
 
-    id: ClassVar[str] = ids.RSENS
-    lines: tuple[RSensLine, ...]
     method: str = ""
     ranked_by: str = ""
     rows_used: tuple[int, ...] = ()
     spreads: Mapping[str, float] = field(default_factory=dict)
     steps: Mapping[str, float] = field(default_factory=dict)
     relative_error: Mapping[str, float] = field(default_factory=dict)
-
-
-class RSensComparators(RSensView):
-    """Comparators of R-sens that describe the prediction alone."""
-
-    id: ClassVar[str] = ids.RSENS_COMPARATORS
-
-
-class RSensPairLine(RSensLine):
-    """Sensitivity to two features moved together."""
-
-    feature_2: str
-
-
-class RSensInteraction(RSensView):
-    """R-sens₂ of pairs."""
-
-    id: ClassVar[str] = ids.RSENS_INTERACTION
-    lines: tuple[RSensPairLine, ...]

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
-from typing import Any, ClassVar
+from typing import Any
 
 from . import columns as col
 from . import ids
@@ -25,15 +24,13 @@ class ItemLine(EstimateLine):
     item: str
 
 
-class Cid(View):
+class Cid(View[ItemLine], id=ids.CID):
     """Covered information by feature: `estimator` and `graph` say which field was fitted, `penalty` how strongly.
 
     `penalty` is None where the graph was given, `condition` the number of a fitted precision matrix, `bins` those of a
     discrete field.
     """
 
-    id: ClassVar[str] = ids.CID
-    lines: tuple[ItemLine, ...]
     estimator: str = ""
     graph: str = ""
     penalty: float | None = None
@@ -41,11 +38,9 @@ class Cid(View):
     bins: int = 0
 
 
-class CidGraph(View):
+class CidGraph(View[ItemLine], id=ids.CID_GRAPH):
     """The field's edges but `unlisted` ones, in the frame: `edge` says what their number is, `nodes` ends with y."""
 
-    id: ClassVar[str] = ids.CID_GRAPH
-    lines: tuple[ItemLine, ...]
     nodes: tuple[str, ...] = ()
     edge: str = ""
     unlisted: int = 0
@@ -71,30 +66,18 @@ class CorrectedLine(EstimateLine):
     plain_rank: int
 
 
-class CidCorrected(View):
-    """Importance corrected for cover by the map of Pereira et al., equations 3 and 4."""
-
-    id: ClassVar[str] = ids.CID_CORRECTED
-    lines: tuple[CorrectedLine, ...]
-    maps: Mapping[str, Any] = field(default_factory=dict)
-    coefficients: tuple[str, ...] = ()
-    estimator: str = ""
-
-
 class CoverLine(ItemLine):
     """I(X_j; Y | X_C) of a feature after `step` partners are known; `item` is the last of them, empty at step 0."""
 
     step: int
 
 
-class CidCover(View):
+class CidCover(View[CoverLine], id=ids.CID_COVER):
     """Covering sets: the partners that lower a feature's information about y most, one by one.
 
     A step had to lower it by `min_gain` nats and by its own standard error; a set has at most `max_cover` partners.
     """
 
-    id: ClassVar[str] = ids.CID_COVER
-    lines: tuple[CoverLine, ...]
     estimator: str = ""
     min_gain: float = UNKNOWN
     max_cover: int = 0
@@ -114,24 +97,16 @@ class RedundancyLine(ItemLine):
     n: int
 
 
-class RedundancyView(View):
+class RedundancyView(View[RedundancyLine], id=ids.REDUNDANCY):
     """How well each feature is predicted by the others."""
 
-    id: ClassVar[str] = ids.REDUNDANCY
-    lines: tuple[RedundancyLine, ...]
 
-
-class RedundancyPartner(View):
+class RedundancyPartner(View[ItemLine], id=ids.REDUNDANCY_PARTNER):
     """Each feature's most dependent partner (`item`) and their association."""
 
-    id: ClassVar[str] = ids.REDUNDANCY_PARTNER
-    lines: tuple[ItemLine, ...]
 
-
-class RedundancyJoint(View):
+class RedundancyJoint(View[EstimateLine], id=ids.REDUNDANCY_JOINT):
     """Pairs of a feature and its partner; the measure says whether `BEFORE` or `AFTER` a shuffle."""
-
-    id: ClassVar[str] = ids.REDUNDANCY_JOINT
 
     @property
     def pairs(self) -> tuple[tuple[str, str], ...]:
@@ -173,11 +148,9 @@ def same_convention(first: str, second: str) -> bool:
     return alike and (first in WITH_COVER_LOST) == (second in WITH_COVER_LOST)
 
 
-class AgreementView(View):
+class AgreementView(View[RankLine], id=ids.AGREEMENT):
     """Ranks of every method with simultaneous intervals, and what the methods disagree about."""
 
-    id: ClassVar[str] = ids.AGREEMENT
-    lines: tuple[RankLine, ...]
     disagreements: tuple[Mapping[str, Any], ...] = ()
     n_disagreements: int = 0
     methods: tuple[Mapping[str, Any], ...] = ()
@@ -187,33 +160,3 @@ class AgreementView(View):
     def contradictions(self) -> tuple[Mapping[str, Any], ...]:
         """The disagreements of methods that give the same kind of number."""
         return tuple(case for case in self.disagreements if same_convention(*case["methods"]))
-
-
-class PairLine(ItemLine):
-    """Agreement (`item`) of the rankings `first` and `second`."""
-
-    first: str
-    second: str
-    n_features: int
-    top_k: int
-    by_chance: float
-
-
-class AgreementPairs(View):
-    """Pairwise agreement of rankings."""
-
-    id: ClassVar[str] = ids.AGREEMENT_PAIRS
-    lines: tuple[PairLine, ...]
-
-
-class StabilityLine(ItemLine):
-    """Entropy of the rank over bootstrap samples, at most `largest`."""
-
-    largest: float
-
-
-class AgreementStability(View):
-    """How stable each method's ranks are over bootstrap samples."""
-
-    id: ClassVar[str] = ids.AGREEMENT_STABILITY
-    lines: tuple[StabilityLine, ...]

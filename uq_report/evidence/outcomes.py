@@ -46,17 +46,12 @@ class ScoreLine(ItemLine):
         return self.item.endswith("_skill")
 
     @property
-    def is_tested(self) -> bool:
-        """Whether there is a test of it."""
-        return not np.isnan(self.p_value)
-
-    @property
     def judges_uncertainty(self) -> bool:
         """Whether it is about the uncertainty rather than the prediction."""
         return self.item in OF_UNCERTAINTY or self.item.startswith("sharpness")
 
 
-class CalibrationView(View):
+class CalibrationView(View[ScoreLine], id=ids.CALIBRATION):
     """Scores, the confidence gap, and tests of calibration; of lifetimes also the events `seen` and `expected`.
 
     `units` are the observations, clusters or blocks; `blocks_cut` says that the autocorrelation asks for longer blocks
@@ -65,8 +60,6 @@ class CalibrationView(View):
     `gap_variance` is the variance of the gap of one observation if outcomes follow the model.
     """
 
-    id: ClassVar[str] = ids.CALIBRATION
-    lines: tuple[ScoreLine, ...]
     family: str = ""
     n: int = 0
     infinite_nll: int = 0
@@ -114,10 +107,8 @@ class BinLine(ItemLine):
     width: float = UNKNOWN
 
 
-class Bins(View):
+class Bins(View[BinLine]):
     """What was observed bin by bin; calibrated models give `x`, or 1 where the ideal is `flat`."""
-
-    lines: tuple[BinLine, ...]
 
     flat: ClassVar[bool] = False
 
@@ -126,33 +117,27 @@ class Bins(View):
         return 1.0 if self.flat else line.x
 
 
-class Reliability(Bins):
+class Reliability(Bins, id=ids.CALIBRATION_RELIABILITY):
     """Observed frequency against predicted probability of `event`."""
 
-    id: ClassVar[str] = ids.CALIBRATION_RELIABILITY
     event: str = ""
     form: str = ""
     histogram: Mapping[str, Any] = field(default_factory=dict)
 
 
-class Grades(Reliability):
+class Grades(Reliability, id=ids.CALIBRATION_GRADES):
     """Observed frequency against predicted probability in the owner's grades."""
 
-    id: ClassVar[str] = ids.CALIBRATION_GRADES
 
-
-class Pit(Bins):
+class Pit(Bins, id=ids.CALIBRATION_PIT):
     """Histogram of the probability integral transform; `form` says which one."""
 
-    id: ClassVar[str] = ids.CALIBRATION_PIT
     flat: ClassVar[bool] = True
     form: str = ""
 
 
-class Coverage(Bins):
+class Coverage(Bins, id=ids.CALIBRATION_COVERAGE):
     """Observed coverage of central intervals against their nominal level."""
-
-    id: ClassVar[str] = ids.CALIBRATION_COVERAGE
 
 
 class DecisionLine(ItemLine):
@@ -166,14 +151,12 @@ class DecisionLine(ItemLine):
     n_effective: float
 
 
-class Decisions(View):
+class Decisions(View[DecisionLine], id=ids.CALIBRATION_DECISIONS):
     """The classes that the model decides for by `rule` against those that came.
 
     ``counts`` has a row for each observed class and a column for each decided for; empty for many classes.
     """
 
-    id: ClassVar[str] = ids.CALIBRATION_DECISIONS
-    lines: tuple[DecisionLine, ...]
     classes: tuple[Any, ...] = ()
     counts: tuple[Any, ...] = ()
     rule: str = ""
@@ -191,11 +174,9 @@ class GroupLine(ItemLine):
     p_value: float
 
 
-class GroupsView(View):
+class GroupsView(View[GroupLine], id=ids.GROUPS):
     """Means by group; groups of fewer than `n_min` rows are withheld."""
 
-    id: ClassVar[str] = ids.GROUPS
-    lines: tuple[GroupLine, ...]
     attributes: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     n_min: int = 0
 
@@ -216,10 +197,9 @@ class DifferenceLine(GroupLine):
     scale: float = UNKNOWN
 
 
-class GroupsDifference(GroupsView):
+class GroupsDifference(GroupsView, id=ids.GROUPS_DIFFERENCE):
     """Each group less the rest."""
 
-    id: ClassVar[str] = ids.GROUPS_DIFFERENCE
     lines: tuple[DifferenceLine, ...]
 
 
@@ -229,11 +209,8 @@ class ProxyLine(ItemLine):
     n: float
 
 
-class GroupsProxy(View):
+class GroupsProxy(View[ProxyLine], id=ids.GROUPS_PROXY):
     """Features that stand for an attribute."""
-
-    id: ClassVar[str] = ids.GROUPS_PROXY
-    lines: tuple[ProxyLine, ...]
 
 
 class UseLine(GroupLine):
@@ -248,16 +225,5 @@ class UseLine(GroupLine):
     scale: float
 
 
-class GroupsUse(View):
+class GroupsUse(View[UseLine], id=ids.GROUPS_USE):
     """What of the contrasts of predictions goes through an attribute, or through a feature that tells it."""
-
-    id: ClassVar[str] = ids.GROUPS_USE
-    lines: tuple[UseLine, ...]
-
-
-class DalexPerformance(View):
-    """dalex's scores of the whole model; classes are cut at `cutoff`."""
-
-    id: ClassVar[str] = ids.DALEX_PERFORMANCE
-    lines: tuple[ItemLine, ...]
-    cutoff: float = UNKNOWN

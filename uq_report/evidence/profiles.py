@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import field
-from typing import ClassVar
 
 from . import ids
 from .view import UNKNOWN, EstimateLine, View
@@ -20,24 +19,19 @@ class PointLine(EstimateLine):
     level_2: str = ""
 
 
-class Pdp(View):
+class Pdp(View[PointLine], id=ids.PDP):
     """Partial dependence and ICE."""
 
-    id: ClassVar[str] = ids.PDP
-    lines: tuple[PointLine, ...]
 
-
-class PdpOwn(View):
+class PdpOwn(View[EstimateLine], id=ids.PDP_OWN):
     """The single rows' own values beside their ICE curves."""
 
-    id: ClassVar[str] = ids.PDP_OWN
     row_class: Mapping[str, str] = field(default_factory=dict)
 
 
-class PdpDistribution(View):
+class PdpDistribution(View[EstimateLine], id=ids.PDP_DISTRIBUTION):
     """Histograms of the features beside their profiles."""
 
-    id: ClassVar[str] = ids.PDP_DISTRIBUTION
     edges: Mapping[str, Sequence[float]] = field(default_factory=dict)
 
 
@@ -47,18 +41,13 @@ class AleLine(PointLine):
     std_error_change: float = UNKNOWN
 
 
-class Ale(View):
+class Ale(View[AleLine], id=ids.ALE):
     """Accumulated local effects."""
 
-    id: ClassVar[str] = ids.ALE
-    lines: tuple[AleLine, ...]
 
-
-class DalexProfile(View):
+class DalexProfile(View[PointLine], id=ids.DALEX_PROFILE):
     """dalex's profiles; `mean` is the mean of each measure."""
 
-    id: ClassVar[str] = ids.DALEX_PROFILE
-    lines: tuple[PointLine, ...]
     mean: Mapping[str, float] = field(default_factory=dict)
 
 
@@ -71,8 +60,5 @@ class HLine(EstimateLine):
     ranked: bool
 
 
-class HStatisticView(View):
+class HStatisticView(View[HLine], id=ids.H_STATISTIC):
     """Friedman's H-statistic."""
-
-    id: ClassVar[str] = ids.H_STATISTIC
-    lines: tuple[HLine, ...]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import field
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 from . import columns as col
 from . import ids
@@ -30,11 +30,9 @@ class CountLine(ItemLine):
     n: int
 
 
-class DataQualityView(View):
+class DataQualityView(View[CountLine], id=ids.DATA_QUALITY):
     """Missing, constant, copied and sparse columns, copies of rows, sentinels."""
 
-    id: ClassVar[str] = ids.DATA_QUALITY
-    lines: tuple[CountLine, ...]
     n: int = 0
     n_train: int = 0
     columns_checked: int = 0
@@ -50,11 +48,8 @@ class MissingLine(ItemLine):
     n_train: int
 
 
-class MissingView(View):
+class MissingView(View[MissingLine], id=ids.DATA_QUALITY_MISSING):
     """Differences of the shares of missing values, of columns that have some."""
-
-    id: ClassVar[str] = ids.DATA_QUALITY_MISSING
-    lines: tuple[MissingLine, ...]
 
 
 class SupportLine(ItemLine):
@@ -65,11 +60,9 @@ class SupportLine(ItemLine):
     expected: float = UNKNOWN
 
 
-class SupportView(View):
+class SupportView(View[SupportLine], id=ids.SUPPORT):
     """Rows outside the training support, against the share `expected` of rows drawn as the training rows."""
 
-    id: ClassVar[str] = ids.SUPPORT
-    lines: tuple[SupportLine, ...]
     expected: float = UNKNOWN
     n_calibration: int = 0
     n_neighbors: int = 0
@@ -79,10 +72,9 @@ class SupportView(View):
     units: float = float("inf")
 
 
-class SupportRows(View):
+class SupportRows(View[EstimateLine], id=ids.SUPPORT_ROWS):
     """How far each row is from the training rows."""
 
-    id: ClassVar[str] = ids.SUPPORT_ROWS
     expected: float = UNKNOWN
 
 
@@ -95,11 +87,9 @@ class ValueLine(ItemLine):
     bound: str
 
 
-class SupportValues(View):
+class SupportValues(View[ValueLine], id=ids.SUPPORT_VALUES):
     """Values beyond the training range, unseen levels, newly missing values; `tests` of them were tested."""
 
-    id: ClassVar[str] = ids.SUPPORT_VALUES
-    lines: tuple[ValueLine, ...]
     tests: int = 0
 
 
@@ -109,19 +99,15 @@ class ShiftLine(ItemLine):
     n: int
 
 
-class SupportDistribution(View):
+class SupportDistribution(View[EstimateLine], id=ids.SUPPORT_DISTRIBUTION):
     """The shares of training and test sample (`item`) by bin or level `x`; `edges` and `labels` of each feature."""
 
-    id: ClassVar[str] = ids.SUPPORT_DISTRIBUTION
     edges: Mapping[str, Sequence[float]] = field(default_factory=dict)
     labels: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
-class SupportShift(View):
+class SupportShift(View[ShiftLine], id=ids.SUPPORT_SHIFT):
     """How far the audited rows' distribution of each column is from that of the training rows."""
-
-    id: ClassVar[str] = ids.SUPPORT_SHIFT
-    lines: tuple[ShiftLine, ...]
 
 
 class CopiesLine(ItemLine):
@@ -139,11 +125,8 @@ class CopiesLine(ItemLine):
     n_train: int
 
 
-class SupportCopies(View):
+class SupportCopies(View[CopiesLine], id=ids.SUPPORT_COPIES):
     """Near copies of training rows."""
-
-    id: ClassVar[str] = ids.SUPPORT_COPIES
-    lines: tuple[CopiesLine, ...]
 
 
 class AttributionLine(EstimateLine):
@@ -152,7 +135,7 @@ class AttributionLine(EstimateLine):
     row: int
 
 
-class Attributions(View):
+class Attributions(View[EstimateLine]):
     """Contributions to single rows, of any explainer: which are `explained`, why (`rows`), their values (`data`)."""
 
     explained: tuple[int, ...] = ()
@@ -167,30 +150,14 @@ class Attributions(View):
         return {str(feature): values[at] for feature, values in self.data.items()}
 
 
-class Shap(Attributions):
+class Shap(Attributions, id=ids.SHAP):
     """Shapley values, against what background, and whether shap's TreeExplainer gave those of the prediction."""
 
-    id: ClassVar[str] = ids.SHAP
     lines: tuple[AttributionLine, ...]
     rows_used: tuple[int, ...] = ()
     background: Mapping[str, Any] = field(default_factory=dict)
     exact: bool = False
     by_tree_explainer: bool = False
-
-
-class BreakDownLine(AttributionLine):
-    """A contribution in a break-down, at its `position` in the order of the features."""
-
-    position: int
-    spread_low: float
-    spread_high: float
-
-
-class DalexRows(Attributions):
-    """dalex's break-down of single rows."""
-
-    id: ClassVar[str] = ids.DALEX_ROWS
-    lines: tuple[BreakDownLine, ...]
 
 
 class PairedLine(EstimateLine):
@@ -200,11 +167,9 @@ class PairedLine(EstimateLine):
     challenger: float
 
 
-class CompareScores(View):
+class CompareScores(View[PairedLine], id=ids.COMPARE_SCORES):
     """Differences of mean scores; `benchmark` is the label of the second model where that is no challenger."""
 
-    id: ClassVar[str] = ids.COMPARE_SCORES
-    lines: tuple[PairedLine, ...]
     benchmark: str = ""
 
 
@@ -215,11 +180,8 @@ class PairedImportanceLine(PairedLine):
     challenger_verdict: str
 
 
-class CompareImportance(View):
+class CompareImportance(View[PairedImportanceLine], id=ids.COMPARE_IMPORTANCE):
     """Differences of permutation importances."""
-
-    id: ClassVar[str] = ids.COMPARE_IMPORTANCE
-    lines: tuple[PairedImportanceLine, ...]
 
 
 class Reliance(NamedTuple):
@@ -230,10 +192,8 @@ class Reliance(NamedTuple):
     who: str
 
 
-class CompareReliance(View):
+class CompareReliance(View[EstimateLine], id=ids.COMPARE_RELIANCE):
     """What one model relies on and the other does not."""
-
-    id: ClassVar[str] = ids.COMPARE_RELIANCE
 
     @property
     def reliances(self) -> tuple[Reliance, ...]:

@@ -212,15 +212,10 @@ def _check_frame(content: Mapping[str, Any]) -> None:
         if (column["dtype"] in TEXTS) != ("levels" in column):
             raise ValueError(f"column {column['name']!r} must have values of its dtype; got {column['dtype']}")
         _refuse_size("rows", content["rows"], len(column["codes"] if "levels" in column else column["values"]))
-        if "levels" in column:
-            _check_codes(column["codes"], len(column["levels"]))
-        else:
+        if "levels" not in column:
             _check_numbers(column["values"], column["dtype"])
-
-
-def _check_codes(codes: Sequence[int], levels: int) -> None:
-    if codes and max(codes) >= levels:
-        raise ValueError(f"codes must be positions among {levels} levels; got {max(codes)}")
+        elif (largest := max(column["codes"], default=-1)) >= (levels := len(column["levels"])):
+            raise ValueError(f"codes must be positions among {levels} levels; got {largest}")
 
 
 def _check_numbers(values: Sequence[Any], dtype: str) -> None:
@@ -244,13 +239,9 @@ def _check_rows(content: Mapping[str, Any]) -> None:
     _refuse_size("shape", prod(shape), len(content["values"]))
     if drawn is not None:
         _refuse_size("sample.means", prod(shape[:2]), len(drawn["means"]))
-        if not _are_positions(drawn["positions"], shape[2], drawn["of"]):
+        at = drawn["positions"]
+        if len(at) != shape[2] or at != sorted(set(at)) or (at and at[-1] >= drawn["of"]):
             raise ValueError(f"sample.positions must be {shape[2]} ascending positions below {drawn['of']}")
-
-
-def _are_positions(positions: Sequence[int], number: int, of: int) -> bool:
-    """Say whether these are so many ascending positions among `of`."""
-    return len(positions) == number and [*positions] == sorted(set(positions)) and [*positions[-1:]] < [of]
 
 
 def _refuse_size(name: str, recorded: Any, actual: Any) -> None:

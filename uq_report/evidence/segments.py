@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 from math import isnan
-from typing import ClassVar
 
 from . import ids
 from .information import ItemLine
@@ -42,15 +41,13 @@ class SegmentLine(ItemLine):
     p_adjusted: float
 
 
-class SegmentsView(View):
+class SegmentsView(View[SegmentLine], id=ids.SEGMENTS):
     """Segments of the `judged` rows, made by trees that grew on others (`grown`).
 
     `made_of` names the features of each segment, `uncertainty` the measures that say how uncertain the model is;
     `usual_loss` is the mean usual loss of the judged rows, None without outcomes.
     """
 
-    id: ClassVar[str] = ids.SEGMENTS
-    lines: tuple[SegmentLine, ...]
     judged: int
     grown: int
     made_of: Mapping[str, Sequence[str]] = field(default_factory=dict)
@@ -81,16 +78,8 @@ class SegmentsView(View):
         return {line.measure: line for line in self.lines if line.segment == segment}
 
 
-class SegmentPeriods(SegmentsView):
+class SegmentPeriods(SegmentsView, id=ids.SEGMENTS_PERIODS):
     """The same means by period, successive parts of the test sample in order of time; `item` has its first and last."""
-
-    id: ClassVar[str] = ids.SEGMENTS_PERIODS
-
-
-class SegmentRows(View):
-    """The observations of each segment, and the most uncertain ones: `item` names the segment, `x` the row of X."""
-
-    id: ClassVar[str] = ids.SEGMENTS_ROWS
 
 
 class SegmentFeatureLine(ItemLine):
@@ -102,11 +91,8 @@ class SegmentFeatureLine(ItemLine):
     after: float
 
 
-class SegmentFeatures(View):
+class SegmentFeatures(View[SegmentFeatureLine], id=ids.SEGMENTS_FEATURES):
     """Features whose exchange brings a segment's mean closer to that of the rest, the closest first."""
-
-    id: ClassVar[str] = ids.SEGMENTS_FEATURES
-    lines: tuple[SegmentFeatureLine, ...]
 
     def leading(self, segment: str, measure: str) -> SegmentFeatureLine | None:
         """Return the feature that brings a segment closest, if any does."""
@@ -136,12 +122,10 @@ class ResidualLine(ItemLine):
     freedom: int
 
 
-class SegmentResiduals(View):
+class SegmentResiduals(View[ResidualLine], id=ids.SEGMENTS_RESIDUALS):
     """Segments by outcome less prediction, each half of the observations judging those of the other.
 
     `made_of` names the features of each segment.
     """
 
-    id: ClassVar[str] = ids.SEGMENTS_RESIDUALS
-    lines: tuple[ResidualLine, ...]
     made_of: Mapping[str, Sequence[str]] = field(default_factory=dict)

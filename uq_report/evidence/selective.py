@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from math import isnan
-from typing import ClassVar
 
 from ..core.statistics.sample_size import SampleSize, beyond
 from . import ids
@@ -26,14 +25,12 @@ class SelectiveLine(ItemLine):
     upper_90: float = UNKNOWN
 
 
-class SelectiveView(View):
+class SelectiveView(View[SelectiveLine], id=ids.SELECTIVE):
     """How well the uncertainty orders the losses of `n` observations, `errors` of which have a loss above 0.
 
     `uncertainty` and `loss` name what is ordered by, and what of; `classes` says whether the loss is 0 or 1.
     """
 
-    id: ClassVar[str] = ids.SELECTIVE
-    lines: tuple[SelectiveLine, ...]
     n: int
     errors: int
     classes: bool
@@ -103,11 +100,9 @@ class RiskLine(ItemLine):
     width: float
 
 
-class RiskCoverageView(View):
+class RiskCoverageView(View[RiskLine], id=ids.SELECTIVE_CURVE):
     """The risk-coverage curve: the loss of the kept observations by their share."""
 
-    id: ClassVar[str] = ids.SELECTIVE_CURVE
-    lines: tuple[RiskLine, ...]
     loss: str = ""
     unit: str = ""
 
@@ -123,10 +118,8 @@ class ReferralLine(ItemLine):
     unit: str
 
 
-class SelectiveGroups(View):
+class SelectiveGroups(View[ReferralLine], id=ids.SELECTIVE_GROUPS):
     """Referral by protected group at the threshold that keeps the share `kept` of all observations."""
 
-    id: ClassVar[str] = ids.SELECTIVE_GROUPS
-    lines: tuple[ReferralLine, ...]
     kept: float = KEPT
     n_min: int = 0

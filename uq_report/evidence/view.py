@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, Field, fields
-from functools import cache
-from typing import Any, ClassVar, Self, TypeVar, get_args
+from typing import Any, ClassVar, Generic, Self, TypeVar, get_args, get_origin
 
 import numpy as np
 import pandas as pd
@@ -56,8 +55,8 @@ class EstimateLine(Frozen):
         return bool(np.isfinite(self.lower))
 
 
-class View(Frozen):
-    """One result as its readers use it.
+class View(Frozen, Generic[L]):
+    """One result as its readers use it: ``class Screen(View[ScreenLine], id="screen")``.
 
     Parameters
     ----------
@@ -79,29 +78,37 @@ class View(Frozen):
     """
 
     result: Result
-    lines: tuple[EstimateLine, ...]
+    lines: tuple[L, ...]
 
     id: ClassVar[str] = ""
+
+    def __init_subclass__(cls, id: str = "") -> None:
+        """Take the id of the result."""
+        super().__init_subclass__()
+        cls.id = id or cls.id
+
+    @classmethod
+    def line_type(cls) -> type[Any]:
+        """Return the type of the lines: that of its annotation, else what stands in brackets behind a base."""
+        hint = get_args(hints_of(cls)["lines"])[0]
+        bases = (base for c in cls.__mro__ for base in vars(c).get("__orig_bases__", ()) if get_origin(base) is View)
+        return next((get_args(base)[0] for base in bases), EstimateLine) if isinstance(hint, TypeVar) else hint
 
     @classmethod
     def from_result(cls, result: Result) -> Self:
         """Read a result; refuse one that lacks a column or fact without a default."""
-        line, facts = _shape(cls)
+        facts = {spec.name: spec for spec in fields(cls) if spec.name not in ("result", "lines")}
         missing = [name for name, spec in facts.items() if _is_required(spec) and name not in result.meta]
         if missing:
             raise InputError(f"{result.id}.meta must hold {missing}; got {sorted(result.meta)}.")
         values = {name: _frozen(result.meta[name]) for name in facts if name in result.meta}
-        return cls(result=result, lines=lines_of(result, line), **values)
+        return cls(result=result, lines=lines_of(result, cls.line_type()), **values)
 
     @classmethod
     def find(cls, run: Run | Mapping[str, Result]) -> Self | None:
         """Return this view of a run's result, or None where the run has none."""
         result = run.find(cls.id) if isinstance(run, Run) else run.get(cls.id)
         return None if result is None else cls.from_result(result)
-
-    def to_frame(self) -> pd.DataFrame:
-        """Return the lines as a table, a column per field."""
-        return table_of(self.lines, _shape(type(self))[0])
 
     @property
     def omissions(self) -> tuple[Omission, ...]:
@@ -162,16 +169,6 @@ def table_of(lines: Sequence[EstimateLine], kind: type[EstimateLine] = EstimateL
 
 def _is_required(spec: Field[Any]) -> bool:
     return spec.default is MISSING and spec.default_factory is MISSING
-
-
-def _fields_of(view: type[View]) -> tuple[type[EstimateLine], Mapping[str, Field[Any]]]:
-    """Return the type of a view's lines, and its facts by name."""
-    line = get_args(hints_of(view)["lines"])[0]
-    return line, {f.name: f for f in fields(view) if f.name not in ("result", "lines")}
-
-
-# no decorator for the reason at `hints_of`
-_shape: Callable[[Any], tuple[type[EstimateLine], Mapping[str, Field[Any]]]] = cache(_fields_of)
 
 
 def _frozen(fact: Any) -> Any:

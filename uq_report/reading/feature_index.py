@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
 from itertools import chain, zip_longest
-from typing import TypeVar
 
-from ..core.model.results import Result
 from ..evidence import columns as col
 from ..evidence import ids
-from ..evidence.finding import Finding
 from ..evidence.importance import CoverCorrected, PfiLine
-from ..evidence.profiles import Ale, HLine, HStatisticView, Pdp
-from ..evidence.subject import FeatureFacts
-from ..evidence.view import EstimateLine, by_feature, lines_of, of_measure
+from ..evidence.profiles import Ale, HStatisticView, Pdp
+from ..evidence.view import by_feature, lines_of, of_measure
 from .effects import by_role
 from .rank_ranges import FeatureRanking
 from .run_reader import RunReader
@@ -29,86 +23,46 @@ LEADING = (
     (ids.SHAP_IMPORTANCE, "prediction"), (ids.PFI, "loss"), (ids.PFI_UNCERTAINTY, "uncertainty"),
     (ids.DALEX_PARTS, "prediction"), (ids.RSENS, ""),
 )  # fmt: skip
-L = TypeVar("L", bound=EstimateLine)
 
 
-@dataclass(frozen=True)
 class Ledger:
-    """A run by feature."""
+    """A run by feature, read once: rankings and their lines, curves, and the recorded facts of the values."""
 
-    e: RunReader
-
-    @cached_property
-    def features(self) -> tuple[str, ...]:
-        """The single features, in the order of the data; those with results where the run records none."""
+    def __init__(self, e: RunReader) -> None:
+        self.e = e
+        self._rankings: dict[tuple[str, str], FeatureRanking | None] = {}
+        self.facts = {facts.name: facts for facts in e.subject.features}
+        # the rankings that say which features lead
+        self.leading = tuple(filter(None, (self.ranking(*source) for source in LEADING)))
+        # the single features, in the order of the data; those with results where the run records none
         ranked = (feature for ranking in self.leading for feature in ranking.order)
-        return tuple(self.facts) or tuple(dict.fromkeys(f for f in ranked if f not in self.e.subject.groups))
+        self.features = tuple(self.facts) or tuple(dict.fromkeys(f for f in ranked if f not in e.subject.groups))
+        # increases when a feature is permuted, out of sample: rankings, and their lines with verdicts
+        self.loss, self.uncertainty = self.ranking(ids.PFI, "loss"), self.ranking(ids.PFI, "uncertainty")
+        self.losses, self.uncertainties = self._lines(ids.PFI, self.loss), self._lines(ids.PFI, self.uncertainty)
+        # the epistemic part of the uncertainty; None without members
+        permuted = e.find(ids.PFI)
+        names = () if permuted is None else parts_of(permuted.estimates[col.MEASURE])
+        self.epistemic = FeatureRanking.of(e, permuted, names[-1]) if permuted is not None and names else None
+        self.epistemics = self._lines(ids.PFI, self.epistemic)
+        self.trained = self._lines(ids.PFI_TRAIN, self.loss)  # the increase in loss on the training sample
+        adjusted, pairs = CoverCorrected.find(e.run), HStatisticView.find(e.run)
+        self.partners: Mapping[str, Sequence[str]] = {} if adjusted is None else adjusted.partners
+        # the pairs whose interaction may be ranked
+        self.interactions = () if pairs is None else tuple(x for x in pairs.lines if x.ranked and x.feature_2)
+        # the average effects, None where the run has slopes or changes instead; and the accumulated local ones
+        average, self.local = e.find(Pdp.id), e.find(Ale.id)
+        plain = average is not None and average.options.get("mode", "plain") == "plain"
+        self.average = average if plain else None
+        # the measure of the average effects that stands for each role
+        self.measures = {} if self.average is None else by_role(e, self.average.estimates[col.MEASURE].astype(str))
 
-    @cached_property
-    def facts(self) -> Mapping[str, FeatureFacts]:
-        """The recorded facts of the values of each feature."""
-        return {facts.name: facts for facts in self.e.subject.features}
-
-    @cached_property
-    def leading(self) -> tuple[FeatureRanking, ...]:
-        """The rankings that say which features lead."""
-        return tuple(filter(None, (self.ranking(*source) for source in LEADING)))
-
-    @cached_property
-    def loss(self) -> FeatureRanking | None:
-        """The increase in loss when a feature is permuted, out of sample."""
-        return self.ranking(ids.PFI, "loss")
-
-    @cached_property
-    def uncertainty(self) -> FeatureRanking | None:
-        """The increase in uncertainty when a feature is permuted."""
-        return self.ranking(ids.PFI, "uncertainty")
-
-    @cached_property
-    def losses(self) -> Mapping[str, PfiLine]:
-        """The lines of `loss` with their verdicts."""
-        return self._lines(ids.PFI, PfiLine, self.loss)
-
-    @cached_property
-    def uncertainties(self) -> Mapping[str, PfiLine]:
-        """The lines of `uncertainty` with their verdicts."""
-        return self._lines(ids.PFI, PfiLine, self.uncertainty)
-
-    @cached_property
-    def epistemic(self) -> FeatureRanking | None:
-        """The increase in epistemic uncertainty when a feature is permuted; None without members."""
-        result = self.e.find(ids.PFI)
-        names = () if result is None else parts_of(result.estimates[col.MEASURE])
-        return FeatureRanking.of(self.e, result, names[-1]) if result is not None and names else None
-
-    @cached_property
-    def epistemics(self) -> Mapping[str, PfiLine]:
-        """The lines of `epistemic` with their verdicts."""
-        return self._lines(ids.PFI, PfiLine, self.epistemic)
-
-    def _lines(self, key: str, line: type[L], ranking: FeatureRanking | None) -> Mapping[str, L]:
+    def _lines(self, key: str, ranking: FeatureRanking | None) -> Mapping[str, PfiLine]:
         """Return the lines of a result by feature, in the measure of a ranking; none without either."""
         result = self.e.find(key)
         if result is None or ranking is None:
             return {}
-        return by_feature(of_measure(lines_of(result, line), ranking.measure))
-
-    @cached_property
-    def partners(self) -> Mapping[str, Sequence[str]]:
-        """The partner features of each feature, in their order."""
-        view = CoverCorrected.find(self.e.run)
-        return {} if view is None else view.partners
-
-    @cached_property
-    def trained(self) -> Mapping[str, PfiLine]:
-        """The increase in loss on the training sample."""
-        return self._lines(ids.PFI_TRAIN, PfiLine, self.loss)
-
-    @cached_property
-    def interactions(self) -> tuple[HLine, ...]:
-        """The interactions of pairs that may be ranked."""
-        view = HStatisticView.find(self.e.run)
-        return () if view is None else tuple(line for line in view.lines if line.ranked and line.feature_2)
+        return by_feature(of_measure(lines_of(result, PfiLine), ranking.measure))
 
     def ranking(self, key: str, role: str) -> FeatureRanking | None:
         """Return the ranking of a result by its measure of a role, of any where none is named; None without one."""
@@ -117,37 +71,13 @@ class Ledger:
             self._rankings[key, role] = None if ranked is None else FeatureRanking.of(self.e, *ranked)
         return self._rankings[key, role]
 
-    @cached_property
-    def _rankings(self) -> dict[tuple[str, str], FeatureRanking | None]:
-        return {}
-
-    @cached_property
-    def average(self) -> Result | None:
-        """The average effects; None where the run has slopes or changes instead."""
-        result = self.e.find(Pdp.id)
-        return result if result is not None and result.options.get("mode", "plain") == "plain" else None
-
-    @cached_property
-    def local(self) -> Result | None:
-        """The accumulated local effects."""
-        return self.e.find(Ale.id)
-
-    @cached_property
-    def measures(self) -> Mapping[str, str]:
-        """The measure of the average effects that stands for each role."""
-        return {} if self.average is None else by_role(self.e, self.average.estimates[col.MEASURE].astype(str))
-
     def group_of(self, feature: str) -> str:
         """Return the name of the group of a feature; empty for none."""
         return next((block for block, members in self.e.subject.groups.items() if feature in members), "")
 
-    def findings(self, feature: str) -> tuple[Finding, ...]:
-        """Return the open findings about a feature."""
-        return tuple(finding for finding in self.e.findings if feature in finding.features)
-
     def codes(self, feature: str) -> str:
         """Return the codes of the open findings about a feature, each once."""
-        return ", ".join(dict.fromkeys(finding.code for finding in self.findings(feature)))
+        return ", ".join(dict.fromkeys(f.code for f in self.e.findings if feature in f.features))
 
 
 def leaders(ledger: Ledger, most: int = SHEETS) -> list[str]:

@@ -24,12 +24,6 @@ from ..evidence.view import EstimateLine, by_feature, lines_of, of_measure
 from .run_reader import RunReader
 from .sentences import NUMBERS, ordered
 
-METHODS = {
-    ids.PFI: "permutation importance (mean change when the feature is permuted)",
-    ids.PFI_UNCERTAINTY: "size of the change when the feature is permuted",
-    ids.SHAP_IMPORTANCE: "mean absolute Shapley value",
-    ids.DALEX_PARTS: f"{ids.DALEX}'s permutation importance",
-}
 VERDICTS = (POSITIVE, NEGATIVE, ABOUT_0, UNDETERMINED)
 # role, and the result ids that can answer, best first
 ANSWERS = (
@@ -80,49 +74,49 @@ class RankedFeature(NamedTuple):
 
 @dataclass(frozen=True)
 class FeatureRanking:
-    """One measure of a result over features, the leading first, and the ranks that each feature may have."""
+    """One measure of a result over features, the leading first, and the ranks that each feature may have.
+
+    `n` is the number of observations behind it, in words.
+    """
 
     result: Result
     measure: str
     facts: MeasureFacts
     table: pd.DataFrame
     features: Mapping[str, RankedFeature]
+    n: str
 
     @classmethod
     def of(cls, e: RunReader, result: Result, measure: str) -> FeatureRanking:
         """Return the ranking of a result by one of its measures."""
         facts = e.words(measure, result)
         table = ordered(result.estimates[result.estimates[col.MEASURE] == measure], facts.sign)
-        return cls(result, measure, facts, table, ranked_features(e.run, result.id, measure, table, facts.sign))
+        features = ranked_features(e.run, result.id, measure, table, facts.sign)
+        return cls(result, measure, facts, table, features, sample_size(e, result.id))
 
     def without(self, names: Collection[str]) -> FeatureRanking:
         """Return the ranking of the other features."""
         return replace(self, table=self.table[~self.table[col.FEATURE].isin(list(names))])
 
     @property
-    def unit(self) -> str:
-        """The unit of its measure."""
-        return self.facts.unit
-
-    @property
-    def sign(self) -> int:
-        """What a value is multiplied by so that larger is worse or less certain."""
-        return self.facts.sign
-
-    @property
-    def heading(self) -> str:
-        """The question that it answers: the role of its measure."""
-        return self.facts.role
-
-    @property
-    def method(self) -> str:
-        """How its numbers were computed, in words."""
-        return METHODS[self.result.id]
-
-    @property
     def order(self) -> list[str]:
         """The features, and names of several that are changed together, the leading first."""
         return [str(feature) for feature in dict.fromkeys(self.table[col.FEATURE])]
+
+    @property
+    def ranked(self) -> list[RankedFeature]:
+        """The single features, the leading first; those without a number are left out."""
+        return [self.features[feature] for feature in self.order if feature in self.features]
+
+    @property
+    def leaders(self) -> list[RankedFeature]:
+        """The features that may lead."""
+        return [line for line in self.ranked if line.first == 1]
+
+    @property
+    def has_intervals(self) -> bool:
+        """Whether intervals decide the ranks."""
+        return bool(self.features) and all(line.by_intervals for line in self.features.values())
 
     @cached_property
     def lines(self) -> Mapping[str, EstimateLine]:
@@ -197,12 +191,13 @@ def sample_size(e: RunReader, source: str) -> str:
 def answers(e: RunReader) -> list[FeatureRanking]:
     """Return the rankings for prediction, loss and uncertainty that the run has, for single features."""
     ranked = (next(filter(None, (e.ranked(key, role) for key in keys)), None) for role, keys in ANSWERS)
-    return [FeatureRanking.of(e, *source).without(e.subject.groups) for source in ranked if source is not None]
+    rankings = (FeatureRanking.of(e, *source).without(e.subject.groups) for source in ranked if source is not None)
+    return [ranking for ranking in rankings if len(ranking.table)]
 
 
 def leader(answered: Sequence[FeatureRanking]) -> FeatureRanking:
     """Return the ranking that orders figures of several: that of the loss where there is one."""
-    return next((answer for answer in answered if answer.heading == "loss"), answered[0])
+    return next((answer for answer in answered if answer.facts.role == "loss"), answered[0])
 
 
 def leading(answered: Sequence[FeatureRanking], most: int) -> list[str]:

@@ -21,6 +21,7 @@ from ..evidence import ids
 from ..evidence.codec import dumps
 from ..evidence.finding import SEVERITIES, Finding, Outcome, Waived
 from ..evidence.importance import directed
+from ..evidence.outcomes import CalibrationView, ScoreLine
 from ..evidence.run import MethodRecord, Run
 from ..evidence.subject import SubjectFacts
 
@@ -220,6 +221,15 @@ class RunReader:
         key = (finding.code, sorted(finding.features))
         return next((c.change for c in changes.findings if (c.code, sorted(c.features)) == key), "not compared")
 
+    def ended(self, check: str) -> Outcome | None:
+        """Return the outcome of a check; None where it was not run."""
+        return next((outcome for outcome in self.run.outcomes if outcome.check == check), None)
+
+    def score(self, item: str) -> ScoreLine | None:
+        """Return a score on the test sample; None where it is not there or has no number."""
+        view = CalibrationView.find(self.run)
+        return None if view is None else view.of(item)
+
     def why_missing(self, explainer: str) -> str:
         """Say why an explainer has no results."""
         reason = next((entry.reason for entry in self.run.not_run if entry.name == explainer), "")
@@ -310,18 +320,15 @@ def gate_of(outcomes: Iterable[Outcome]) -> Gate:
     if outcome is None:
         return Gate("not tested", "unknown", f"The {GATE} check was not run.")
     findings = _every(outcome)
-    undecided = [finding for finding in findings if finding.code == UNJUDGED or not _is_small(finding)]
+    # an interval below the threshold shows that what was observed is small
+    small = [f for f in findings if f.upper is not None and f.threshold is not None and f.upper < f.threshold]
+    undecided = [finding for finding in findings if finding.code == UNJUDGED or finding not in small]
     if undecided:
         return _decided("inconclusive", "warning", undecided, waived)
     if findings:
         return _decided("acceptable", "good", findings, waived)
     reason = sentence(outcome.reason)
     return Gate("acceptable", "good", reason) if outcome.state == "passed" else Gate("not tested", "unknown", reason)
-
-
-def _is_small(finding: Finding) -> bool:
-    """Say whether the interval of what a finding observed lies below its threshold."""
-    return finding.upper is not None and finding.threshold is not None and finding.upper < finding.threshold
 
 
 def _decided(word: str, tone: Tone, findings: Sequence[Finding], waived: Sequence[Finding]) -> Gate:

@@ -11,7 +11,7 @@ import pandas as pd
 
 from ..core.model.results import MeasureFacts
 from ..core.support.text import clean, count
-from ..document.plots.frames import has_interval, optional
+from ..document.plots.frames import has_interval, margin_of
 from ..document.plots.importance import VERDICTS
 from ..document.text import joined, name, position, value_words
 from ..evidence import columns as col
@@ -117,7 +117,7 @@ def _distrust_words(table: pd.DataFrame) -> str:
 
 def margin_words(table: pd.DataFrame, unit: str) -> str:
     """Return the tolerance for "about 0"."""
-    margin = pd.to_numeric(optional(table, col.MARGIN)).max()
+    margin = margin_of(table)
     return f"“About 0”: within the tolerance of ±{value_words(margin, unit=unit)}." if np.isfinite(margin) else ""
 
 

@@ -91,7 +91,7 @@ def importance_table(e: RunReader, result: Result, measure: str, key: str, *, no
     frame = ranking.table.drop(columns=col.MEASURE).assign(**{col.RANK: ranks})
     caption = f"{clean(result.title)}: {ranking.facts.title}, {order_words(ranking.facts)}."
     caption = f"{caption} {intervals_caption(frame)}"
-    return plain_table(e, result, frame, key, caption, unit=ranking.unit, noted=noted)
+    return plain_table(e, result, frame, key, caption, unit=ranking.facts.unit, noted=noted)
 
 
 def ends_table(e: RunReader, result: Result, features: Sequence[str], key: str) -> tuple[Table, ...]:

@@ -162,23 +162,19 @@ def render(house: Path | None, kind: str, limits: Limits = USUAL, **data: object
 def ready(house: Path | None, kind: str, limits: Limits = USUAL) -> None:
     """Refuse a kind of document whose template is missing, and a theme that does not parse; see `render`."""
     if house is None:
-        checked(None, kind)
+        fill(None, kind, None)
     else:
         filled_apart(house, kind, None, limits)
 
 
-def fill(house: Path | None, kind: str, data: Mapping[str, object]) -> str:
-    """Fill a template in this process; see `render`."""
+def fill(house: Path | None, kind: str, data: Mapping[str, object] | None) -> str:
+    """Fill a template in this process; without data parse it, and all of a theme, and return no text. See `render`."""
     _steps.set(MAX_STEPS)
     with _faults_placed():
-        return "".join(_capped(_environment(house).get_template(f"{kind}.html").generate(data)))
-
-
-def checked(house: Path | None, kind: str) -> str:
-    """Parse the template of a kind, and all of a theme, in this process; return no text."""
-    with _faults_placed():
         jinja = _environment(house)
-        jinja.get_template(f"{kind}.html")
+        template = jinja.get_template(f"{kind}.html")
+        if data is not None:
+            return "".join(_capped(template.generate(data)))
         names = [] if house is None else FileSystemLoader(house).list_templates()
         for name in names:
             if name.endswith(".html"):

@@ -19,7 +19,7 @@ from typing import BinaryIO, NoReturn
 
 from ..core.support.errors import RenderError
 from .bounds import CLOCK, limit, serve
-from .environment import checked, fill
+from .environment import fill
 from .theme import refuse_addresses, refuse_unguarded
 
 
@@ -31,7 +31,7 @@ def main(arguments: Sequence[str], source: BinaryIO, target: BinaryIO) -> int:
         signal.signal(signal.SIGXCPU, partial(_stop, seconds))
     limit(seconds + ceil(time.process_time()), CLOCK * seconds, megabytes + _taken())
     try:
-        page = checked(house, kind) if data is None else fill(house, kind, data)
+        page = fill(house, kind, data)
         if data is not None:
             refuse_addresses(page)
             refuse_unguarded(page)

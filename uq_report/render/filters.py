@@ -20,7 +20,7 @@ from ..core.support.errors import RenderError
 from ..document.document import Attachment, Badge, Block, Cell, Column, Document, Figure, Table, Tint
 from ..document.text import MENTION, unmarked
 from .outline import UNLINKED, Outline
-from .text import allowed, anchor, clean, integer, number, percent, pvalue, show, show_column
+from .text import allowed, anchor, clean, integer, line, number, percent, pvalue, show, show_column
 
 # After an underscore or a slash, before a letter that follows a dot or a colon, and within very long words.
 _JOINT = re.compile(r"[_/|\\](?=\w)|[.:](?=[^\W\d])|[^\W_]{24}(?=\w)")
@@ -355,7 +355,9 @@ def inline(svg: bytes, name: str, alt: str) -> Markup | None:
         element.tag = str(element.tag).removeprefix(_SPACE)
         if element.tag not in PLAIN or not _own(element, name, colours):
             return None
-    root.attrib = {"role": "img", "aria-label": clean(alt), **_class(colours), **root.attrib}
+    # one with colours that mean values stays light, under which its text must stand
+    look = {} if colours <= DARK.keys() else {"class": "paper"}
+    root.attrib = {"role": "img", "aria-label": clean(alt), **look, **root.attrib}
     return Markup(ET.tostring(root, encoding="unicode").replace(" />", "/>"))  # noqa: S704 - plain shapes, escaped
 
 
@@ -375,14 +377,9 @@ def _own(element: ET.Element, name: str, colours: set[str]) -> bool:
     return True
 
 
-def _class(colours: set[str]) -> dict[str, str]:
-    """Return the mark of a figure that stays light: one with colours that mean values, under which text must stand."""
-    return {} if colours <= DARK.keys() else {"class": "paper"}
-
-
 _FUNCTIONS: tuple[Callable[..., object], ...] = (
-    anchor, archive, breakable, csp_hash, data_uri, density, digest, drawing, heard, integer, number, partial, percent,
-    prose, pvalue, rows, short, show, size, tone,
+    anchor, archive, breakable, csp_hash, data_uri, density, digest, drawing, heard, integer, line, number, partial,
+    percent, prose, pvalue, rows, short, show, size, tone, unmarked,
 )  # fmt: skip
 FILTERS = {function.__name__: function for function in _FUNCTIONS}
 GLOBALS = {"dark": DARK, "signs": SIGNS}

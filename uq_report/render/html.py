@@ -43,14 +43,13 @@ class Styled:
 
     def __post_init__(self) -> None:
         """Refuse limits that are none."""
-        check_options(
-            self.name,
-            self,
-            (
-                ("template_cpu_seconds", 0 < self.template_cpu_seconds < 1e6, "a number of seconds above 0"),
-                ("template_memory_mb", 0 < self.template_memory_mb < 1e9, "a number of megabytes above 0"),
-            ),
-        )
+        self.check_limits("template_cpu_seconds", "template_memory_mb")
+
+    def check_limits(self, seconds: str, megabytes: str) -> None:
+        """Refuse a limit of time and one of memory, by their names, that are none."""
+        holds = (0 < getattr(self, seconds) < 1e6, 0 < getattr(self, megabytes) < 1e9)
+        words = ("a number of seconds above 0", "a number of megabytes above 0")
+        check_options(self.name, self, tuple(zip((seconds, megabytes), holds, words, strict=True)))
 
     @property
     def limits(self) -> Limits:

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import ClassVar
-from xml.etree import ElementTree as ET
 
-from ..document.document import CheckEntry, Document
+from ..document.document import Document
 from ..evidence.finding import SEVERITIES
-from .text import clean
+from .environment import environment
 
 SUITE = "uq_report.checks"
 
@@ -37,39 +36,5 @@ class JunitRenderer:
 
     def render(self, document: Document) -> bytes:
         """Return the XML in UTF-8."""
-        checks = document.checks
-        failed = sum(check.state == "found" for check in checks)
-        passed = sum(check.state == "passed" for check in checks)
-        skipped = len(checks) - failed - passed
-        counts = {"tests": len(checks), "failures": failed, "errors": 0, "skipped": skipped}
-        texts = {name: str(number) for name, number in counts.items()}
-        suite = ET.Element("testsuite", {"name": _text(document.title), **texts})
-        properties = ET.SubElement(suite, "properties")
-        ET.SubElement(properties, "property", {"name": "recommendation", "value": _text(document.recommendation.text)})
-        for check in checks:
-            suite.append(_case(check))
-        ET.indent(suite)
-        return ET.tostring(suite, encoding="utf-8", xml_declaration=True) + b"\n"
-
-
-def _case(check: CheckEntry) -> ET.Element:
-    """Return one check as a test case."""
-    name = _text(check.title or check.name)
-    case = ET.Element("testcase", {"classname": f"{SUITE}.{_text(check.name)}", "name": name})
-    if check.state == "found":
-        severities = {severity for _, severity, _ in check.findings}
-        worst = next((severity for severity in SEVERITIES if severity in severities), "unknown")
-        codes = ", ".join(dict.fromkeys(code for code, _, _ in check.findings))
-        failure = ET.SubElement(case, "failure", {"type": _text(worst), "message": _text(codes)})
-        failure.text = "\n".join(_text(f"{code} ({severity}): {text}") for code, severity, text in check.findings)
-    elif check.state != "passed":
-        state = check.state.replace("_", " ")
-        ET.SubElement(case, "skipped", {"message": _text(f"{state}: {check.reason}" if check.reason else state)})
-    elif check.reason:
-        ET.SubElement(case, "system-out").text = _text(check.reason)
-    return case
-
-
-def _text(text: str) -> str:
-    """Return text on one line, with only characters that XML 1.0 can hold."""
-    return " ".join(clean(text).split())
+        template = environment().get_template("junit.xml")
+        return template.render(document=document, suite=SUITE, severities=SEVERITIES).strip().encode() + b"\n"

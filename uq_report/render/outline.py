@@ -9,7 +9,7 @@ from itertools import count, repeat
 
 from ..core.support.errors import RenderError
 from ..core.support.text import file_stem
-from ..document.document import ANSWER, Block, Callout, Document, Facts, Figure, Section, Table, inside, numbers
+from ..document.document import ANSWER, Callout, Document, Facts, Figure, Section, Table, blocks_in, numbers
 from ..document.text import name
 from .text import anchor
 
@@ -100,13 +100,13 @@ def outline(document: Document) -> Outline:
     [('1.1', 3, 'age')]
     """
     parts = _parts(document.sections, "", 2, numbers(document.sections))
-    placed = [block for block in _blocks(document.sections) if isinstance(block, Table | Figure)]
-    callouts = [block for block in _blocks(document.sections) if isinstance(block, Callout) and block.id]
+    placed = [block for block in blocks_in(document.sections) if isinstance(block, Table | Figure)]
+    callouts = [block for block in blocks_in(document.sections) if isinstance(block, Callout) and block.id]
     _check(parts, placed, [callout.id for callout in callouts])
     labels: dict[str, str] = {}
     evidence: dict[str, str] = {}
     placed_of: Counter[str] = Counter()
-    behind = _blocks(tuple(section for section in document.sections if section.appendix))
+    behind = blocks_in(section for section in document.sections if section.appendix)
     full = {block.evidence: anchor(block.id) for block in behind if isinstance(block, Table)}
     for block in placed:
         placed_of[block.type] += 1
@@ -124,24 +124,12 @@ def outline(document: Document) -> Outline:
 
 def _parts(sections: tuple[Section, ...], prefix: str, level: int, names: Iterable[object]) -> tuple[OutlinePart, ...]:
     """Return sections under their names; headings below level 6 stay at 6."""
-    named = ((f"{prefix}{name}" if name else "", section) for name, section in zip(names, sections, strict=False))
-    return tuple(
-        OutlinePart(
-            section,
-            name,
-            min(level, 6),
-            anchor(section.id),
-            _parts(section.sections, f"{name}.", level + 1, count(1) if name else repeat("")),
-        )
-        for name, section in named
-    )
-
-
-def _blocks(sections: tuple[Section, ...]) -> Iterator[Block]:
-    """Yield all blocks in reading order."""
-    for section in sections:
-        yield from inside(section.blocks)
-        yield from _blocks(section.sections)
+    parts = []
+    for own, section in zip(names, sections, strict=False):
+        number = f"{prefix}{own}" if own else ""
+        inner = _parts(section.sections, f"{number}.", level + 1, count(1) if number else repeat(""))
+        parts.append(OutlinePart(section, number, min(level, 6), anchor(section.id), inner))
+    return tuple(parts)
 
 
 def _walk(parts: tuple[OutlinePart, ...]) -> Iterator[OutlinePart]:

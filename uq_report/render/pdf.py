@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import ClassVar
 
-from ..core.support.errors import RenderError, check_options, installed
+from ..core.support.errors import RenderError, installed
 from ..core.support.processes import command
 from ..core.support.text import clean
 from ..document.document import Attachment, Document
@@ -66,14 +66,7 @@ class PdfRenderer(Styled):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_options(
-            "pdf",
-            self,
-            (
-                ("cpu_seconds", 0 < self.cpu_seconds < 1e6, "a number of seconds above 0"),
-                ("memory_mb", 0 < self.memory_mb < 1e9, "a number of megabytes above 0"),
-            ),
-        )
+        self.check_limits("cpu_seconds", "memory_mb")
 
     def ready(self, kind: str) -> None:
         """Refuse templates that are missing or do not parse, and a machine without the libraries that print."""
@@ -118,13 +111,8 @@ def print_apart(
     """
     job = pickle.dumps((html, attachments, as_of))
     try:
-        done = subprocess.run(  # noqa: S603 - our own interpreter and module
-            _command(limits),
-            input=job,
-            capture_output=True,
-            timeout=CLOCK * limits.cpu_seconds,
-            check=False,
-        )
+        most = CLOCK * limits.cpu_seconds
+        done = subprocess.run(_command(limits), input=job, capture_output=True, timeout=most, check=False)  # noqa: S603 - our own interpreter and module
     except subprocess.TimeoutExpired as error:
         raise _too_slow(f"{CLOCK * limits.cpu_seconds:g} s passed by the clock", limits) from error
     except OSError as error:

@@ -144,16 +144,10 @@ def _attached(attachments: Sequence[Attachment], as_of: str) -> list[Any]:
                 "Use letters, digits, blanks and . _ - alone."
             )
     ordered = sorted(attachments, key=lambda item: item.name)
+    moment = _moment(as_of) if attachments else None
+    shared = {"created": moment, "modified": moment, "relationship": "Data", "url_fetcher": DataOnly()}
     return [
-        PdfAttachment(
-            string=item.content,
-            name=item.name,
-            description=clean(item.description) or item.name,
-            created=_moment(as_of),
-            modified=_moment(as_of),
-            relationship="Data",
-            url_fetcher=DataOnly(),
-        )
+        PdfAttachment(string=item.content, name=item.name, description=clean(item.description) or item.name, **shared)
         for item in ordered
     ]
 

@@ -40,6 +40,11 @@ def clean(text: str) -> str:
     return normalize("NFC", _UNPRINTABLE.sub(lambda match: f"[U+{ord(match[0]):04X}]", text))
 
 
+def line(text: str) -> str:
+    """Return text on one line, with only characters that can be printed, which XML 1.0 can hold."""
+    return " ".join(clean(text).split())
+
+
 def anchor(name: str) -> str:
     """Return `name` as a link target; other characters than letters, digits and ``. _ -`` become their code point.
 

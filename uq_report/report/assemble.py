@@ -9,7 +9,7 @@ from functools import partial
 import pandas as pd
 
 from ..core.support.text import file_stem
-from ..document.document import Attachment, Badge, Block, Cell, CheckEntry, Document, Figure, Section, Table, inside
+from ..document.document import Attachment, Badge, Cell, CheckEntry, Document, Figure, Section, Table, blocks_in
 from ..document.text import clean, unmarked
 from ..evidence import ids
 from ..evidence.disk import RUN
@@ -64,6 +64,9 @@ def document(run: Run, *, appendix: str = "short") -> Document:
 def shell(e: RunReader, *, title: str, subtitle: str, kind: str = "audit") -> Document:
     """Return the document of a run without its sections and attachments: cover, recommendation, banner and checks."""
     run, draft = e.run, "" if e.about("status") == "final" else DRAFT
+    # those of a challenger have names of their own
+    others = () if run.challenger is None else (_check(outcome, "challenger.") for outcome in run.challenger.outcomes)
+    checks = (*map(_check, run.outcomes), *others)
     return Document(
         title=clean(title, 200),
         subtitle=clean(subtitle, 300),
@@ -75,7 +78,7 @@ def shell(e: RunReader, *, title: str, subtitle: str, kind: str = "audit") -> Do
         kind=kind,
         banner=" · ".join(filter(None, (clean(e.about("classification"), 60), draft))),
         recommendation=rating(run.outcomes),
-        checks=_checks(run),
+        checks=checks,
         methods={result.id: address for result in run.results if (address := method_address(result.id))},
     )
 
@@ -96,7 +99,7 @@ def read(run: Run) -> RunReader:
 def _front(e: RunReader) -> tuple[Section | None, ...]:
     """Return the front part on one model, in reading order."""
     before, after = (answer(e), findings(e), sure(e), drives(e)), (changes(e), limitations(e), sign_off(e))
-    figures = sum(isinstance(b, Figure) for section in (*before, *after) if section for b in blocks_in(section))
+    figures = sum(isinstance(b, Figure) for b in blocks_in(filter(None, (*before, *after))))
     return (*before, sheets(e, max(FEWEST_SHEETS, FIGURES - figures)), *after)
 
 
@@ -113,12 +116,6 @@ def _cover(e: RunReader) -> tuple[tuple[str, Cell], ...]:
         ("Open findings", counted(e.findings)),
         *challenger,
     )
-
-
-def _checks(run: Run) -> tuple[CheckEntry, ...]:
-    """Return how every check ended, for machines, those of a challenger under names of their own."""
-    other = run.challenger.outcomes if run.challenger is not None else ()
-    return (*map(_check, run.outcomes), *(_check(outcome, "challenger.") for outcome in other))
 
 
 def _check(outcome: Outcome, prefix: str = "") -> CheckEntry:
@@ -154,23 +151,13 @@ def _estimates(run: Run) -> Iterator[Attachment]:
 
 def tables_in(sections: Iterable[Section]) -> Iterator[Table]:
     """Return every table of sections and those inside them."""
-    return (block for section in sections for block in blocks_in(section) if isinstance(block, Table))
-
-
-def blocks_in(section: Section) -> Iterator[Block]:
-    """Yield every block of a section and those inside it."""
-    yield from inside(section.blocks)
-    for part in section.sections:
-        yield from blocks_in(part)
+    return (block for block in blocks_in(sections) if isinstance(block, Table))
 
 
 def _csv(table: Table) -> bytes:
     heads = [f"{column.label} ({column.unit})" if column.unit else column.label for column in table.columns]
-    cells = [[_value(cell) for cell in row] for row in (*table.rows, *table.rest)]
+    texts = ([cell.text if isinstance(cell, Badge) else cell for cell in row] for row in (*table.rows, *table.rest))
+    cells = [[unmarked(cell) if isinstance(cell, str) else cell for cell in row] for row in texts]
     frame = pd.DataFrame(cells, columns=pd.RangeIndex(len(heads)))
     frame.columns = pd.Index(heads)
     return guarded_csv(frame)
-
-
-def _value(cell: Cell) -> Cell:
-    return cell.text if isinstance(cell, Badge) else unmarked(cell) if isinstance(cell, str) else cell

@@ -22,11 +22,9 @@ ID = "screen"
 FEWEST = 5  # rows
 
 
-class Screen(View):
+class Screen(View[EstimateLine], id=ID):
     """Rank correlations over `n` observations."""
 
-    id: ClassVar[str] = ID
-    lines: tuple[EstimateLine, ...]
     n: int
 
 

@@ -57,6 +57,11 @@ def numbers(table: pd.DataFrame, column: str) -> FloatArray:
     return np.asarray(pd.to_numeric(optional(table, column)), dtype=float)
 
 
+def margin_of(table: pd.DataFrame) -> float:
+    """Return the largest tolerance within which an importance counts as 0; NaN where there is none."""
+    return float(pd.to_numeric(optional(table, col.MARGIN)).max())
+
+
 def has_interval(table: pd.DataFrame) -> Any:
     """Say which rows have an interval."""
     return np.isfinite(numbers(table, col.LOWER))

@@ -15,7 +15,7 @@ from ...core.support.errors import InputError
 from ...evidence import columns as col
 from ...evidence.importance import ABOUT_0, NEGATIVE, POSITIVE, UNDETERMINED, directed
 from . import style
-from .frames import RowLabels, axis_label, choose, has_interval, interval_words, numbers, several, words
+from .frames import RowLabels, axis_label, choose, has_interval, interval_words, margin_of, numbers, several, words
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -203,7 +203,7 @@ def _panel(axes: Axes, part: pd.DataFrame, role: str) -> None:
     """Draw one measure; row k of `part` stands at height k."""
     style.plain(axes, "x")
     axes.axvline(0, color=style.INK, linewidth=0.8)
-    margin = pd.Series(numbers(part, col.MARGIN)).max()
+    margin = margin_of(part)
     if np.isfinite(margin):
         axes.axvspan(-margin, margin, color=style.BAND, linewidth=0, zorder=0)
     at = np.arange(len(part), dtype=float)
@@ -251,7 +251,7 @@ def _legend(part: pd.DataFrame) -> list[Any]:
     ]
     if has_interval(part).any():
         handles.append(style.line(color=style.INK, linewidth=2.0, label=interval_words(part)))
-    if np.isfinite(numbers(part, col.MARGIN)).any():
+    if np.isfinite(margin_of(part)):
         handles.append(style.patch(color=style.BAND, linewidth=0, label="margin of “about 0”"))
     if np.isfinite(numbers(part, col.SPREAD_LOW)).any():
         thin: dict[str, Any] = {"color": style.SPREAD, "linewidth": 0.8, "marker": "|", "markersize": 4}

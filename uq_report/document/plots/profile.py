@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -28,28 +27,20 @@ TICKS = 8  # levels with a text of their own on an axis, half of them
 LEVEL = 16  # characters of a level's text
 
 
-@dataclass(frozen=True)
 class CurveAxis:
-    """The horizontal axis: the feature's name, and the level texts at their places (empty if numeric)."""
+    """The horizontal axis: the feature's name, and the level texts at their places (empty if numeric).
 
-    feature: str
-    places: tuple[float, ...]
-    levels: tuple[str, ...]
+    Of the levels every `step`-th has room for a text, aslant where they are `crowded`; points of numbers are joined.
+    """
 
-    @property
-    def numeric(self) -> bool:
-        """Whether points may be joined."""
-        return not self.levels
-
-    @property
-    def step(self) -> int:
-        """Every how many levels there is room for a text."""
-        return -(-len(self.levels) // (2 * TICKS))
-
-    @property
-    def crowded(self) -> bool:
-        """Whether the level texts must stand aslant."""
-        return sum(min(len(level), LEVEL) + 2 for level in self.levels[:: self.step or 1]) > 34
+    def __init__(self, frame: pd.DataFrame, feature: str) -> None:
+        points = frame[[col.X, col.LEVEL]].drop_duplicates().sort_values(col.X, kind="stable")
+        levels = [str(level) for level in points[col.LEVEL]]
+        self.feature, self.numeric = feature, not any(levels)
+        self.step = -(-len(levels) // (2 * TICKS)) or 1
+        self.places = [float(x) for x in points[col.X]][:: self.step]
+        self.levels = [] if self.numeric else levels[:: self.step]
+        self.crowded = sum(min(len(level), LEVEL) + 2 for level in self.levels) > 34
 
 
 class CurveRows(NamedTuple):
@@ -126,7 +117,7 @@ def draw(  # noqa: PLR0913 - what a caller of the figure may choose, by keyword
     chosen = choose(result, "feature", feature, result.frame[col.FEATURE])
     frame = result.frame[result.frame[col.FEATURE] == chosen]
     names = several(result, "measure", measure, frame[col.MEASURE])[: None if measure else PANELS]
-    axis, rows = _axis(frame, str(chosen)), CurveRows.of(own, labels)
+    axis, rows = CurveAxis(frame, str(chosen)), CurveRows.of(own, labels)
     choose(result, "curves", curves, CURVES)
     if axis.numeric and not grouped and curves != "both":
         frame = frame[(frame[col.CURVE] < 0) == (curves == "average")]
@@ -160,12 +151,6 @@ def draw(  # noqa: PLR0913 - what a caller of the figure may choose, by keyword
             axes.set_visible(k < cells)
         style.key(figure, _legend(result, frame, rows, grouped), columns=3)
     return figure
-
-
-def _axis(frame: pd.DataFrame, feature: str) -> CurveAxis:
-    points = frame[[col.X, col.LEVEL]].drop_duplicates().sort_values(col.X, kind="stable")
-    levels = tuple(str(level) for level in points[col.LEVEL])
-    return CurveAxis(feature, tuple(float(x) for x in points[col.X]), levels if any(levels) else ())
 
 
 def _estimates(result: Result, feature: str, measure: str) -> pd.DataFrame:
@@ -251,7 +236,7 @@ def _dress(axes: Axes, axis: CurveAxis, bottom: bool) -> None:
     if high - low < 1e-6 * abs(low):  # the rounding error of a constant is no shape
         axes.set_ylim(low - 0.1 * abs(low), high + 0.1 * abs(high))
     if axis.levels:
-        axes.set_xticks(axis.places[:: axis.step], [style.name(level, LEVEL) for level in axis.levels[:: axis.step]])
+        axes.set_xticks(axis.places, [style.name(level, LEVEL) for level in axis.levels])
     axes.tick_params(axis="x", labelbottom=bottom)
     if axis.crowded:
         style.aslant(axes, 30)

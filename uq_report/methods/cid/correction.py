@@ -30,7 +30,7 @@ from ..shared.cards import CardedExplainer
 from ..shared.estimates import estimate as estimate_columns
 from ..shared.terms import ChangedMeasures, ImportanceTerms, ShuffledRows, as_means, feature_terms, infinite_values
 
-V = TypeVar("V", bound=View)
+V = TypeVar("V", bound=View[Any])
 Features = frozenset[str]
 _INTERVAL = "Intervals cover new test samples, given the model and the partner features."
 COMPARED = ("plain", "joint", "change")

@@ -11,14 +11,21 @@ from ...document.text import clean, interval, name, sentence, spaced, value_word
 from ...evidence import ids
 from ...evidence.comparisons import ACCURACY_GAIN, Comparisons
 from ...evidence.importance import ALL_FEATURES, CLAIMED, DIFFERENCE, Claims
-from ...evidence.outcomes import CONFIDENCE_GAP, LOG_SCORE, CalibrationView, DecisionLine, Decisions, ScoreLine
+from ...evidence.outcomes import CONFIDENCE_GAP, LOG_SCORE, CalibrationView, Decisions, ScoreLine
 from ...evidence.view import by_feature
 from ...reading.run_reader import FAILED, RunReader
 from ...reading.sentences import amount, apart, estimate_words, percent, share, unbracketed
-from ..sections.comparisons import in_the_large
-from ..sections.outcomes import ITEMS_WITH_SKILL
-from ..sections.uncertainty import gain_words, score_name, why_open
-from ..sections.usefulness import TITLE, UNTESTED, ordering_words, referral_words, verdict
+from ..sections.outcomes import ITEMS_WITH_SKILL, in_the_large
+from ..sections.uncertainty import (
+    UNTESTED,
+    USEFULNESS,
+    gain_words,
+    ordering_words,
+    referral_words,
+    score_name,
+    verdict,
+    why_open,
+)
 
 PERFORMANCE, CALIBRATION = "Performance", "Calibration"
 NOT_TESTED = "Not tested"
@@ -55,7 +62,7 @@ class SkillEstimate(NamedTuple):
 def skill_of(e: RunReader) -> SkillEstimate | None:
     """Return the skill of the first score that has a baseline."""
     for score in ITEMS_WITH_SKILL:
-        own, line, base = (_score(e, f"{score}{end}") for end in ("", "_skill", "_baseline"))
+        own, line, base = (e.score(f"{score}{end}") for end in ("", "_skill", "_baseline"))
         if own is not None and line is not None and base is not None and base.estimate > 0 and line.has_interval:
             of = base.estimate
             return SkillEstimate(line.estimate / of, line.lower / of, line.upper / of, own, of)
@@ -67,13 +74,14 @@ def performance_sentence(e: RunReader) -> str:
     skill = skill_of(e)
     if skill is None:
         why = "" if e.subject.has_y else ": no outcomes were given"
-        how = "tested" if not any(_score(e, item) for item in ITEMS) else "compared with a baseline"
+        how = "tested" if not any(e.score(item) for item in ITEMS) else "compared with a baseline"
         return f"Performance was not {how}{why}."
     verb = {1: "outperforms", -1: "performs worse than"}.get(skill.side, "is not shown to outperform")
     text = f"The model {verb} {BASELINE}"
-    area = _score(e, AREA)
+    area = e.score(AREA)
     if area is None:
-        change = f"{_loss_name(e, skill)} {'lower' if skill.side > 0 else 'higher'} by {unbracketed(skill.words)}"
+        way = "lower" if skill.side > 0 else "higher"
+        change = f"{score_name(e, skill.score.item)} {way} by {unbracketed(skill.words)}"
         return f"{text} ({change})." if skill.side else f"{text}."
     within = f"AUC {unbracketed(estimate_words(area))}"
     ranks = skill.side < 1 and area.lower > CHANCE
@@ -88,33 +96,31 @@ def performance(e: RunReader) -> Card:
         why = e.why_missing(CalibrationView.id) if e.subject.has_y else "No outcomes were given."
         return Card(title=PERFORMANCE, headline=NOT_TESTED, texts=(sentence(why),))
     against = _against(e, skill, headed=aside.startswith(LOWER)) if skill is not None else ""
-    texts = (against, _accuracy(e, aside), _trained(e, skill), _decided(view), _far(e))
+    far = e.score("off_by_more")
+    ordinal = "" if far is None else f"Two or more classes off: {share(far)}."
+    texts = (against, _accuracy(e, aside), _trained(e, skill), _decided(view), ordinal)
     return Card(title=PERFORMANCE, headline=headline, aside=aside, texts=tuple(filter(None, texts)))
 
 
 def _headline(e: RunReader, skill: SkillEstimate | None) -> tuple[str, str]:
     """Return the score that is best known, and its name with the interval."""
-    area, accuracy = _score(e, AREA), _score(e, ACCURACY)
+    area, accuracy = e.score(AREA), e.score(ACCURACY)
     if area is not None:
         words, what = estimate_words(area), "AUC"
     elif accuracy is not None:
         words, what = share(accuracy), ACCURACY
     elif skill is not None and skill.side > 0:
-        words, what = skill.words, f"{LOWER}{_loss_name(e, skill)} than {BASELINE}"
+        words, what = skill.words, f"{LOWER}{score_name(e, skill.score.item)} than {BASELINE}"
     else:
-        score = next((line for key in ITEMS_WITH_SKILL if (line := _score(e, key)) is not None), None)
+        score = next((line for key in ITEMS_WITH_SKILL if (line := e.score(key)) is not None), None)
         words, what = (amount(score, "points"), score_name(e, score.item)) if score is not None else ("", "")
     number, around = apart(words)
     return number, f"{what}{around}"
 
 
-def _loss_name(e: RunReader, skill: SkillEstimate) -> str:
-    return score_name(e, skill.score.item)
-
-
 def _against(e: RunReader, skill: SkillEstimate, *, headed: bool) -> str:
     """Return the score of the model against that of the baseline; the reduction stands in the headline if `headed`."""
-    lead = f"{_loss_name(e, skill)} {apart(amount(skill.score, 'points'))[0]}"
+    lead = f"{score_name(e, skill.score.item)} {apart(amount(skill.score, 'points'))[0]}"
     text, base = f"{lead[0].upper()}{lead[1:]}", f"that of {BASELINE} ({value_words(skill.baseline)})"
     if headed:
         return f"{text}; {BASELINE} {value_words(skill.baseline)}."
@@ -126,7 +132,7 @@ def _against(e: RunReader, skill: SkillEstimate, *, headed: bool) -> str:
 
 def _accuracy(e: RunReader, aside: str) -> str:
     """Return the accuracy, where the headline is another score, against that of always predicting one class."""
-    accuracy, counts, view = _score(e, ACCURACY), e.subject.class_counts, Comparisons.find(e.run)
+    accuracy, counts, view = e.score(ACCURACY), e.subject.class_counts, Comparisons.find(e.run)
     if accuracy is None or not counts:
         return ""
     gain = None if view is None else view.line(ACCURACY_GAIN)  # of the class that prevails in the training sample
@@ -142,16 +148,11 @@ def _accuracy(e: RunReader, aside: str) -> str:
 
 def _trained(e: RunReader, skill: SkillEstimate | None) -> str:
     """Return the leading score of the training observations; empty where they were not predicted."""
-    line = _score(e, AREA) or (None if skill is None else skill.score)
+    line = e.score(AREA) or (None if skill is None else skill.score)
     if line is None or not isfinite(line.training):
         return ""
     what = "AUC" if line.item == AREA else score_name(e, line.item)
     return f"On training observations: {what} {value_words(line.training)}."
-
-
-def _score(e: RunReader, item: str) -> ScoreLine | None:
-    view = CalibrationView.find(e.run)
-    return None if view is None else view.of(item)
 
 
 def _decided(view: Decisions | None) -> str:
@@ -163,25 +164,11 @@ def _decided(view: Decisions | None) -> str:
     if not recalls:
         return "" if few else f"It predicts {clean(view.rule)}."
     if few:
-        return _missed(min(recalls, key=lambda line: line.n), "rarest" if len(view.classes) > 2 else "rarer")
-    # a class of few observations may be recalled by chance
-    return _missed(min(recalls, key=lambda line: (line.upper, line.estimate)), "most often missed")
-
-
-def _far(e: RunReader) -> str:
-    """Return how often the prediction is two or more classes off, where classes have an order."""
-    line = _score(e, "off_by_more")
-    return "" if line is None else f"Two or more classes off: {share(line)}."
-
-
-def _missed(line: DecisionLine, which: str) -> str:
+        line, which = min(recalls, key=lambda line: line.n), "rarest" if len(view.classes) > 2 else "rarer"
+    else:  # a class of few observations may be recalled by chance
+        line, which = min(recalls, key=lambda line: (line.upper, line.estimate)), "most often missed"
     words = percent(1 - line.estimate, 1 - line.upper, 1 - line.lower)
     return f"Missed: {words} of {line.n} in the {which} class, “{name(line.label)}”."
-
-
-def calibration_verdict(e: RunReader) -> str:
-    """Return the verdict on the calibration; it is not acceptable exactly where `FAILED` is of low or above."""
-    return e.gate.word.capitalize()
 
 
 def calibration_sentence(e: RunReader) -> str:
@@ -196,21 +183,23 @@ def calibration(e: RunReader) -> Card:
     """Return the card: the verdict, its direction and size, and which importance is realised out of sample."""
     n = e.subject.n
     aside = f"n = {n}" if e.gate.tone == "warning" and n is not None else ""
-    texts = (*_reasons(e), realised(e))
-    return Card(title=CALIBRATION, headline=calibration_verdict(e), aside=aside, texts=tuple(filter(None, texts)))
+    texts = tuple(filter(None, (*_reasons(e), realised(e))))
+    return Card(title=CALIBRATION, headline=e.gate.word.capitalize(), aside=aside, texts=texts)
 
 
 def _reasons(e: RunReader) -> tuple[str, ...]:
     """Say what the verdict rests on."""
-    view = CalibrationView.find(e.run)
-    gap = None if view is None else view.of(CONFIDENCE_GAP)
+    view, gap = CalibrationView.find(e.run), e.score(CONFIDENCE_GAP)
     if view is None or gap is None or e.gate.tone == "unknown":
         return (sentence(e.gate.reason),)
     if e.gate.tone == "bad":
         return _direction(e, view, gap), gain_words(view)
     if e.gate.tone == "warning":
         return (_undecided(e, view, gap),)
-    return spaced(_agreement(e, gap), _rejected(e)), _limited(e)
+    within = f", within the tolerance of ±{e.gap_margin:g}" if isfinite(e.gap_margin) else ""
+    rejects = f"A test rejects calibration, without a material loss ({FAILED}, observation)."
+    rejected = rejects * any(finding.code == FAILED for finding in e.findings)
+    return spaced(f"Calibration gap {_words(gap)}{within}.", rejected), _limited(e)
 
 
 def _direction(e: RunReader, view: CalibrationView, gap: ScoreLine) -> str:
@@ -226,18 +215,6 @@ def _direction(e: RunReader, view: CalibrationView, gap: ScoreLine) -> str:
     if gap.upper_90 < 0:
         return f"The model is under-confident: {loss} is below mean entropy by {_words(gap, -1)}.{events}"
     return f"Outcomes do not follow the stated distributions. The calibration gap, {_words(gap)}, has no clear sign."
-
-
-def _agreement(e: RunReader, gap: ScoreLine) -> str:
-    """Return the gap against its tolerance."""
-    within = f", within the tolerance of ±{e.gap_margin:g}" if isfinite(e.gap_margin) else ""
-    return f"Calibration gap {_words(gap)}{within}."
-
-
-def _rejected(e: RunReader) -> str:
-    """Say that a test rejects although the verdict is acceptable."""
-    rejected = any(finding.code == FAILED for finding in e.findings)
-    return f"A test rejects calibration, without a material loss ({FAILED}, observation)." if rejected else ""
 
 
 def _limited(e: RunReader) -> str:
@@ -277,10 +254,8 @@ def realised(e: RunReader) -> str:
 
 def usefulness(e: RunReader) -> Card:
     """Return the card: the verdict, the one number beside it, and what referring the 10% most uncertain does."""
-    ended = next((outcome for outcome in e.run.outcomes if outcome.check == ids.SELECTIVE), None)
-    headline = verdict(e)
-    words = referral_words(e.run)
+    ended, headline, words = e.ended(ids.SELECTIVE), verdict(e), referral_words(e.run)
     why = "" if ended is None or headline != UNTESTED else sentence(ended.reason)
     missing = "" if words or why else e.why_missing(ids.SELECTIVE)
     texts = tuple(filter(None, (words, why, missing)))
-    return Card(title=TITLE, headline=headline, aside=ordering_words(e.run), texts=texts)
+    return Card(title=USEFULNESS, headline=headline, aside=ordering_words(e.run), texts=texts)

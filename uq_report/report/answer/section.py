@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from html import escape
 from math import isfinite
 
 from ...core.statistics.inference import MIN_CLUSTERS
@@ -13,7 +12,7 @@ from ...core.statistics.verdicts import LEAST_EVENTS, few_events
 from ...core.support.text import count
 from ...document.blocks import make_figure, make_section, paragraphs
 from ...document.document import Badge, Block, Card, Cards, Section, Step, Steps, Verdict
-from ...document.plots.frames import interval_words
+from ...document.plots.frames import interval_words, margin_of
 from ...document.text import clean, first_sentence, joined, name, spaced, unmarked
 from ...evidence import ids
 from ...evidence.finding import SEVERITIES, Finding
@@ -21,7 +20,7 @@ from ...evidence.importance import CLAIMED, Claims, Pfi
 from ...evidence.outcomes import CalibrationView
 from ...evidence.rows import OUTSIDE, SupportView
 from ...evidence.view import of_measure
-from ...reading.rank_ranges import FeatureRanking, leader, leading
+from ...reading.rank_ranges import FeatureRanking, answers, leader, leading
 from ...reading.rating import NO_VERDICT, recommended, tally
 from ...reading.run_reader import FAILED, NLL, OPEN, SEVERITY_TONES, RunReader
 from ...reading.sentences import DAGGER, largest_words
@@ -29,7 +28,7 @@ from ..nouns import named
 from ..plots import TITLES, DriverPanel, draw_drivers
 from ..sections.groups import affected_card
 from .cards import calibration, calibration_sentence, performance, performance_sentence, usefulness
-from .drivers import LOSS, UNCERTAINTY, drivers, margin_of, rankings
+from .drivers import LOSS, UNCERTAINTY, drivers
 
 ROWS = 6  # features, so that page 1 has room for the figure
 INCONCLUSIVE = ("UQ102", "UQ952")  # a larger sample decides these
@@ -56,12 +55,12 @@ def answer(e: RunReader) -> Section:
 
 def picture(e: RunReader) -> tuple[Block, ...]:
     """Return the figure; none without a ranking."""
-    ranked = [ranking for ranking in rankings(e).values() if len(ranking.table)]
+    ranked = answers(e)
     features = leading(ranked, ROWS) if ranked else []
     if not features:
         return ()
     panels = [_panel(e, ranking) for ranking in ranked]
-    alt = " ".join(f"{TITLES[x.heading]}: {largest_words(x.table, x.facts)}".replace("\n", " ") for x in ranked)
+    alt = " ".join(f"{TITLES[x.facts.role]}: {largest_words(x.table, x.facts)}".replace("\n", " ") for x in ranked)
     if DAGGER in alt:
         alt += f" {DAGGER} The interval is unreliable."
     caption = _caption(e, ranked, panels, len(features))
@@ -73,14 +72,14 @@ def _panel(e: RunReader, ranking: FeatureRanking) -> DriverPanel:
     """Return one panel, with the model-implied importance of each feature where the panel shows the same score."""
     unit, view = ranking.facts.unit, Claims.find(e.run)
     unit = unit.partition(" of ")[0] if unit.startswith("probability") else unit
-    label = SIZES.get(ranking.result.id) or RISES.get(ranking.heading, "importance")
-    lines = view.part(CLAIMED) if view is not None and ranking.heading == LOSS else ()
+    label = SIZES.get(ranking.result.id) or RISES.get(ranking.facts.role, "importance")
+    lines = view.part(CLAIMED) if view is not None and ranking.facts.role == LOSS else ()
     claimed = {line.feature: line.estimate for line in of_measure(lines, ranking.measure)}
     words = f"{label}, {unit}" if unit else label
-    pfi = Pfi.find(e.run) if ranking.heading == LOSS and ranking.measure == NLL else None
+    pfi = Pfi.find(e.run) if ranking.facts.role == LOSS and ranking.measure == NLL else None
     rises = () if pfi is None else of_measure(pfi.lines, "entropy")
     signalled = {line.feature: line.estimate for line in rises}
-    return DriverPanel(ranking.heading, words, ranking.table, claimed, margin_of(ranking), signalled)
+    return DriverPanel(ranking.facts.role, words, ranking.table, claimed, margin_of(ranking.table), signalled)
 
 
 def _caption(e: RunReader, ranked: list[FeatureRanking], panels: list[DriverPanel], n: int) -> str:
@@ -135,17 +134,6 @@ class Conclusion:
     actions: tuple[Step, ...]
     foot: str
 
-    def texts(self) -> Iterator[str]:
-        """Yield every sentence, in reading order."""
-        yield from (self.recommendation.text, self.because, self.basis, self.conditions)
-        yield from (self.assumption, self.undecidable)
-        for card in self.cards:
-            yield from (card.title, _head(card), *card.texts)
-        yield from self.drives
-        for step in self.actions:
-            yield from (step.lead, step.text, step.aside)
-        yield self.foot
-
 
 def as_lines(answer: Conclusion) -> list[str]:
     """Return the conclusion in about twelve lines."""
@@ -156,42 +144,12 @@ def as_lines(answer: Conclusion) -> list[str]:
     return [unmarked(line) for line in (*lines, answer.foot) if line]
 
 
-def as_html(title: str, answer: Conclusion) -> str:
-    """Return the conclusion as HTML without styles; every text from outside is escaped."""
-    return "".join(_html(title, answer))
-
-
-def _html(title: str, answer: Conclusion) -> Iterator[str]:
-    yield f"<p><strong>{_escaped(title)}</strong></p>"
-    yield f"<p><strong>{_escaped(answer.recommendation.text)}.</strong> {_escaped(answer.because)}</p>"
-    texts = (answer.conditions, answer.assumption, answer.undecidable)
-    yield from (f"<p>{_escaped(text)}</p>" for text in texts if text)
-    yield _list("ul", [f"<b>{_escaped(card.title)}</b> {_escaped(_full(card))}" for card in answer.cards])
-    yield _list("ol", [_escaped(text) for text in answer.drives])
-    steps = answer.actions
-    yield _list("ul", [f"<b>{_escaped(s.lead)}</b> {_escaped(s.text)}{_escaped(_aside(s))}" for s in steps])
-    yield f"<p><small>{_escaped(answer.basis)} {_escaped(answer.foot)}</small></p>"
-
-
-def _list(tag: str, items: list[str]) -> str:
-    return f"<{tag}>{''.join(f'<li>{item}</li>' for item in items)}</{tag}>"
-
-
 def _head(card: Card) -> str:
     return f"{card.headline} {card.aside}".strip()
 
 
 def _aside(step: Step) -> str:
     return f" ({step.aside})" if step.aside else ""
-
-
-def _full(card: Card) -> str:
-    """Return a card's headline and its sentences; a sentence that introduces a table is for pages."""
-    return " ".join([f"{_head(card)}.", *(text for text in card.texts if not text.endswith(":"))])
-
-
-def _escaped(text: str) -> str:
-    return escape(unmarked(text))
 
 
 STEPS = 3

@@ -12,13 +12,13 @@ from ...document.blocks import make_section, make_table, paragraphs, tables
 from ...document.document import Block, Column, Document, Facts, Paragraph, Section, Verdict
 from ...document.text import clean, first_sentence, joined, name, value_words
 from ...evidence import columns as col
+from ...evidence import ids
 from ...evidence.finding import Finding
 from ...evidence.run import Run
-from ...reading.rank_ranges import FeatureRanking, leading
+from ...reading.rank_ranges import FeatureRanking, answers, leading
 from ...reading.rating import NO_VERDICT
 from ...reading.run_reader import RunReader, as_cell, severity_badge
 from ...reading.sentences import NUMBERS
-from ..answer.drivers import rankings
 from ..answer.section import answer, rest
 from ..assemble import framed, read
 from ..sections.comparison import comparison
@@ -27,6 +27,12 @@ FINDINGS, FEATURES = 10, 8
 SENTENCE, LABEL = 160, 26  # characters
 PEOPLE = ("purpose", "intended_use", "materiality", "owner", "validator", "approver", "independence")
 FILES = (("model", "model"), ("X", "test sample"), ("y", "outcomes"), ("train_X", "training sample"))
+METHODS = {
+    ids.PFI: "permutation importance (mean change when the feature is permuted)",
+    ids.PFI_UNCERTAINTY: "size of the change when the feature is permuted",
+    ids.SHAP_IMPORTANCE: "mean absolute Shapley value",
+    ids.DALEX_PARTS: f"{ids.DALEX}'s permutation importance",
+}
 ELSEWHERE = "too long for the brief: see the audit"
 
 
@@ -54,15 +60,15 @@ def whole_text(text: str) -> str:
 def _ranking(e: RunReader) -> Section:
     """Return the leading features with their ranks and importances."""
     title = "Leading features"
-    ranked = [ranking for ranking in rankings(e).values() if len(ranking.table)]
+    ranked = answers(e)
     if not ranked:
         return make_section("leading", title, paragraphs("No importance was computed in this run."))
-    pairs = ((Column("rank"), Column(ranking.heading, unit=ranking.facts.unit)) for ranking in ranked)
+    pairs = ((Column("rank"), Column(ranking.facts.role, unit=ranking.facts.unit)) for ranking in ranked)
     rows = [
         (clean(short(feature, LABEL)), *(cell for ranking in ranked for cell in _cells(ranking, feature)))
         for feature in leading(ranked, FEATURES)
     ]
-    note = ". ".join(f"{ranking.heading.capitalize()}: {ranking.method}" for ranking in ranked)
+    note = ". ".join(f"{ranking.facts.role.capitalize()}: {METHODS[ranking.result.id]}" for ranking in ranked)
     caption = "Ranks and importances with intervals."
     columns = [Column("feature"), *(column for pair in pairs for column in pair)]
     table = make_table("leading-table", caption, columns, rows, evidence=ranked[-1].result.id, note=f"{note}.")

@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 from ...core.support.references import cite
 from ...core.support.text import count
-from ...document.blocks import bullets, fact_list, make_section, paragraphs, tables
+from ...document.blocks import bullets, make_section, paragraphs, tables
 from ...document.document import Block, Bullets, Document, Facts, Section, Table
 from ...document.text import clean, items, joined, sentence
 from ...evidence.importance import Pfi
@@ -17,7 +17,7 @@ from ..answer.section import answer
 from ..assemble import framed, read, tables_in
 from ..placing import PluginSections
 from ..sections.limitations import omissions
-from ..sections.model import data
+from ..sections.model import ORIGIN, data, trained_words
 from ..sections.outcomes import sure
 
 # the id and title of a section, and its facts
@@ -32,8 +32,7 @@ USE: Stated = ("use", "Intended use", (
     ("Out-of-scope use", "about.out_of_scope"),
 ))  # fmt: skip
 EVALUATION: Stated = ("evaluation", "Evaluation data", (
-    ("Origin", "about.data_origin"), ("Split into training and test sample", "about.data_split"),
-    ("Licence", "about.data_licence"), ("Observations", "n"), ("Features", "d"), ("Outcomes given", "has_y"),
+    *ORIGIN, ("Observations", "n"), ("Features", "d"), ("Outcomes given", "has_y"),
     ("SHA-256 of the test sample", "hashes.X"),
 ))  # fmt: skip
 GROUPS = "UQ8"  # codes of findings on protected attributes
@@ -66,12 +65,12 @@ def _stated(e: RunReader, section: Stated, *lead: Block) -> Section:
 
 def _factors(e: RunReader) -> Section:
     protected = e.subject.protected
-    facts = fact_list(
+    facts = (
         ("Protected attributes", as_cell(protected) if protected else "none named"),
         ("Groups of features, permuted together", e.group_words or "none"),
         ("Relevant factors in use, instruments and environments included", OPEN),
     )
-    return make_section("factors", "Factors", (facts, *_table(data(e, PluginSections(e)), "data-features")))
+    return make_section("factors", "Factors", (Facts(rows=facts), *_table(data(e, PluginSections(e)), "data-features")))
 
 
 def _metrics(e: RunReader) -> Section:
@@ -91,9 +90,9 @@ def _metrics(e: RunReader) -> Section:
 def scope(e: RunReader) -> str:
     """Return the scope of the audit in one sentence."""
     about = e.subject
-    counted_rows = about.n is not None and about.d is not None
-    sizes = f"{count(about.n or 0, 'observation')} of {count(about.d or 0, 'feature')}"
-    sample = sizes if counted_rows else "the test sample"
+    sample = "the test sample"
+    if about.n is not None and about.d is not None:
+        sample = f"{count(about.n, 'observation')} of {count(about.d, 'feature')}"
     sampled = f", drawn at random from {about.sampled_from}" if about.sampled_from else ""
     truth = "" if about.has_y else " Outcomes were not given."
     return (
@@ -103,25 +102,24 @@ def scope(e: RunReader) -> str:
 
 
 def _training(e: RunReader) -> Section:
-    train = f"yes, {count(e.subject.n_train or 0, 'observation')}" if e.subject.has_train else "no"
-    facts = fact_list(
-        ("Training sample given to the audit", train),
+    facts = (
+        ("Training sample given to the audit", trained_words(e.subject)),
         ("SHA-256 of the training sample", as_cell(e.subject.hashes.get("train_X"))),
         ("Collection, consent and preprocessing", OPEN),
     )
-    return make_section("training", "Training data", (facts,))
+    return make_section("training", "Training data", (Facts(rows=facts),))
 
 
 def _ethics(e: RunReader) -> Section:
     findings = [f for f in e.findings if f.code.startswith(GROUPS)]
-    facts = fact_list(
+    facts = (
         ("Risks, harms and mitigations", OPEN),
         ("Sensitive data and human life", OPEN),
         ("Open findings on groups and protected attributes", joined([f.code for f in findings]) or "none"),
     )
     none = "" if e.subject.protected else "No protected attribute was named, so groups were not assessed."
     statements = bullets(f"{f.code}: {sentence(f.statement)}" for f in findings)
-    return make_section("ethics", "Ethical considerations", (facts, *paragraphs(none), *statements))
+    return make_section("ethics", "Ethical considerations", (Facts(rows=facts), *paragraphs(none), *statements))
 
 
 def _caveats(e: RunReader) -> Section:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from ...document import slots
 from ...document.blocks import bullets, make_section, paragraphs
-from ...document.document import Badge, Block, Facts, Figure, Paragraph, Section, Table
+from ...document.document import Block, Facts, Figure, Paragraph, Section, Table
 from ...document.text import clean, items, joined, name, sentence, spaced
 from ...evidence import ids
 from ...evidence.finding import Outcome
@@ -16,11 +16,11 @@ from ...reading.run_reader import OPEN, RunReader
 from .. import FULL, NONE
 from ..placing import PluginSections
 from .comparison import changes_in_full
-from .findings import STATES, checks_ended, monitoring, observations, rules, sensitivity
+from .drivers import ranking_table, rankings
+from .findings import checks_ended, monitoring, observations, rules, sensitivity, state_badge
 from .limitations import detectable, limits_of_methods, omissions
 from .mapping import mapping
 from .model import data, model
-from .ranking import ranking_table, rankings
 from .reproducibility import methods, references, reproducibility
 
 GATE = {
@@ -78,7 +78,9 @@ def appendix(
     if extent == NONE:
         return ()
     whole = extent == FULL
-    methods_show = _by_method(e, placed) if whole else _by_strangers(placed)
+    strangers = () if whole else placed.strangers()
+    others = (make_section("plugins-shown", "Results of other packages", parts=strangers),) if strangers else ()
+    methods_show = _by_method(e, placed) if whole else others
     audited = (observations(e), checks_ended(e), sensitivity(e), detectable(e))
     record = (
         replace(rules(e), sections=tuple(filter(None, audited))),
@@ -87,10 +89,10 @@ def appendix(
         data(e, placed, whole=whole),
         reproducibility(e, digest, whole=whole),
     )
-    first, *others = _beyond((*record, *methods_show), {*_ids(front)})
+    first, *rest = _beyond((*record, *methods_show), {*_ids(front)})
     waived = " Its finding is waived." if e.gate.word.endswith("waived") else ""
     head = paragraphs(f"{GATE[e.gate.tone]}{waived} {INTERVALS}")
-    headed = (replace(first, blocks=(*head, *first.blocks)), *others)
+    headed = (replace(first, blocks=(*head, *first.blocks)), *rest)
     parts = tuple(replace(part, appendix=True) for part in headed)
     parts += (mapping(e, (*front, *parts), whole=whole),)
     return (*parts, references((*front, *parts)))
@@ -118,12 +120,6 @@ def _by_method(e: RunReader, placed: PluginSections) -> tuple[Section, ...]:
         limits_of_methods(e),
     )
     return tuple(part for part in parts if part is not None)
-
-
-def _by_strangers(placed: PluginSections) -> tuple[Section, ...]:
-    """Return the sections of plugins of other distributions."""
-    sections = placed.strangers()
-    return (make_section("plugins-shown", "Results of other packages", parts=sections),) if sections else ()
 
 
 def _beyond(sections: Iterable[Section], front: set[str]) -> tuple[Section, ...]:
@@ -178,7 +174,7 @@ def _directions(e: RunReader) -> Section:
 
 
 def _ended(outcome: Outcome) -> tuple[Block, ...]:
-    badge = Badge(outcome.state.replace("_", " "), STATES[outcome.state])
+    badge = state_badge(outcome.state)
     rows = ((name(outcome.title or outcome.check), badge), ("Reason", sentence(outcome.reason) or "see the findings"))
     findings = (f for f in outcome.findings if f.code.startswith(DIRECTIONS))
     texts = (f"{f.code} ({f.severity}) {joined(items(f.features))}: {clean(f.statement)}" for f in findings)

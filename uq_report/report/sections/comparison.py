@@ -13,6 +13,7 @@ from itertools import zip_longest
 from math import copysign, inf
 
 from ...core.support.text import count
+from ...document import document as kinds
 from ...document.blocks import (
     bullets,
     intervals_caption,
@@ -23,21 +24,7 @@ from ...document.blocks import (
     paragraphs,
     tables,
 )
-from ...document.document import (
-    Badge,
-    Block,
-    Callout,
-    Cell,
-    Column,
-    Columns,
-    Figure,
-    Fold,
-    Section,
-    Split,
-    Table,
-    Tone,
-    Verdict,
-)
+from ...document.document import Block
 from ...document.text import clean, interval, items, joined, mention, name, sentence, spaced, value_words
 from ...evidence.finding import SEVERITIES, Finding
 from ...evidence.rows import CompareImportance, CompareReliance, CompareScores, PairedLine
@@ -54,17 +41,17 @@ PAIRED = (
     "Both models predict the same test sample with the same permutations. Intervals are of paired differences, "
     "challenger minus champion; where one contains 0, no difference is shown."
 )
-WORSE, BETTER = Badge("Challenger worse", "bad"), Badge("Challenger better", "good")
-MIXED, ALIKE = Badge("Mixed", "warning"), Badge("No difference shown", "unknown")
-UNDECIDED = Badge("Not assessed", "unknown")
+WORSE, BETTER = kinds.Badge("Challenger worse", "bad"), kinds.Badge("Challenger better", "good")
+MIXED, ALIKE = kinds.Badge("Mixed", "warning"), kinds.Badge("No difference shown", "unknown")
+UNDECIDED = kinds.Badge("Not assessed", "unknown")
 PREFIX = "challenger-"
 NUMBERS: tuple[Field, ...] = (
-    *((Column("champion", "number"), "champion"), (Column("challenger", "number"), "challenger")),
-    *((Column("difference", "number"), "estimate"), INTERVAL),
+    *((kinds.Column("champion", "number"), "champion"), (kinds.Column("challenger", "number"), "challenger")),
+    *((kinds.Column("difference", "number"), "estimate"), INTERVAL),
 )
 
 
-def comparison(e: RunReader) -> Section | None:
+def comparison(e: RunReader) -> kinds.Section | None:
     """Return the section, or None for an audit of one model."""
     other = e.run.challenger
     if other is None:
@@ -73,7 +60,7 @@ def comparison(e: RunReader) -> Section | None:
     labels = f"Champion: {name(e.subject.label)}. Challenger: {name(SubjectFacts.of(other).label)}."
     alone = _alone(e.run, other)
     scores, importance = CompareScores.find(e.run), CompareImportance.find(e.run)
-    blocks: list[Block] = [Verdict(badge=badge, text=text, note=f"{labels} {PAIRED}")]
+    blocks: list[Block] = [kinds.Verdict(badge=badge, text=text, note=f"{labels} {PAIRED}")]
     blocks += paragraphs(_worse(alone), _reliance(e), _apart(e, importance))
     blocks += [] if scores is None else [_scores(e, scores), *left_out(scores.result)]
     blocks += _findings(alone)
@@ -104,7 +91,7 @@ def _beside(e: RunReader, line: PairedLine) -> tuple[str, str, str]:
     return value_words(line.champion), value_words(line.challenger), _value(e, line)
 
 
-def better(e: RunReader, other: str = "challenger") -> tuple[Badge, str]:
+def better(e: RunReader, other: str = "challenger") -> tuple[kinds.Badge, str]:
     """Return which model predicts better, and the scores that show it, deteriorations first.
 
     Only losses judge predictions: uncertainty by itself is neither better nor worse.
@@ -122,10 +109,8 @@ def better(e: RunReader, other: str = "challenger") -> tuple[Badge, str]:
         words = f"{score_name(e, line.measure)}, {_value(e, line)}"
         sides.setdefault("worse" if line.estimate > 0 else "better", []).append(words)
     badge = MIXED if len(sides) > 1 else WORSE if "worse" in sides else BETTER
-    return (
-        badge,
-        f"The {other} predicts {'; and '.join(f'{side} by {joined(words)}' for side, words in sides.items())}.",
-    )
+    text = "; and ".join(f"{side} by {joined(words)}" for side, words in sides.items())
+    return badge, f"The {other} predicts {text}."
 
 
 def _value(e: RunReader, line: PairedLine) -> str:
@@ -159,17 +144,16 @@ def _grade(finding: Finding) -> int:
 
 def _worse(alone: Sequence[tuple[str, Finding]]) -> str:
     """Name the findings of one model only."""
-    codes = {
-        who: [f"{clean(f.code, 20)} ({f.severity})" for owner, f in alone if owner == who]
-        for who in ("challenger", "champion")
-    }
-    texts = [
-        f"Findings of the {who} only, or more severe there: {joined(own, 5)}." for who, own in codes.items() if own
-    ]
-    return " ".join(texts) or "Both models have the same findings."
+    codes: dict[str, list[str]] = {"challenger": [], "champion": []}
+    for who, finding in alone:
+        codes[who].append(f"{clean(finding.code, 20)} ({finding.severity})")
+    texts = (
+        f"Findings of the {who} only, or more severe there: {joined(own, 5)}." * bool(own) for who, own in codes.items()
+    )
+    return spaced(*texts) or "Both models have the same findings."
 
 
-def _findings(alone: Sequence[tuple[str, Finding]]) -> tuple[Table, ...]:
+def _findings(alone: Sequence[tuple[str, Finding]]) -> tuple[kinds.Table, ...]:
     rows = [
         (f"the {who}", severity_badge(f.severity), clean(f.code, 20), sentence(f.title), about(f.features))
         for who, f in alone
@@ -210,7 +194,7 @@ def _scores(e: RunReader, view: CompareScores) -> Block:
     return line_table("comparison-table-scores", caption, view.lines, fields, of=view.result)
 
 
-def _importance(e: RunReader, view: CompareImportance, measure: str) -> Fold:
+def _importance(e: RunReader, view: CompareImportance, measure: str) -> kinds.Fold:
     """Return the figure and the table of one measure."""
     lines, title = of_measure(view.lines, measure), e.words(measure).title
     values = [f"{name(line.feature)} {estimate_words(line)}" for line in lines]
@@ -221,18 +205,15 @@ def _importance(e: RunReader, view: CompareImportance, measure: str) -> Fold:
         lambda: e.draw(view.result, measure=measure),
         view.id,
     )
-    verdicts: tuple[Field, ...] = (
-        ("verdict, champion", "champion_verdict"),
-        ("verdict, challenger", "challenger_verdict"),
-    )
+    verdicts: list[Field] = [(f"verdict, {who}", f"{who}_verdict") for who in ("champion", "challenger")]
     caption, key = f"Challenger minus champion, {title}.", f"comparison-table-{measure}"
     table = line_table(key, caption, lines, (FEATURE, *NUMBERS, *verdicts), of=view.result)
-    return Fold(title=f"Importance for {title}", blocks=(figure, table))
+    return kinds.Fold(title=f"Importance for {title}", blocks=(figure, table))
 
 
 def merged(
-    left: Sequence[Section | None], right: Sequence[Section | None], names: tuple[str, str]
-) -> tuple[Section, ...]:
+    left: Sequence[kinds.Section | None], right: Sequence[kinds.Section | None], names: tuple[str, str]
+) -> tuple[kinds.Section, ...]:
     """Return the sections of both audits, those of one id as one section with two columns.
 
     Blocks that are equal are shown once over the whole width; others in the column of their model.
@@ -243,7 +224,7 @@ def merged(
     return (*both, *(_section(None, section, names) for section in others.values()))
 
 
-def _section(left: Section | None, right: Section | None, names: tuple[str, str]) -> Section:
+def _section(left: kinds.Section | None, right: kinds.Section | None, names: tuple[str, str]) -> kinds.Section:
     """Return one section of both; the aside of its title stays where it is equal."""
     either = left or right
     if either is None:
@@ -262,10 +243,10 @@ def _rows(left: Sequence[Block], right: Sequence[Block], names: tuple[str, str])
     for a, b in _paired(left, right):
         if a is not None and a == b:
             yield a
-        elif isinstance(a, Fold) and isinstance(b, Fold) and a.title == b.title:
-            yield Fold(title=a.title, blocks=tuple(_rows(a.blocks, b.blocks, names)))
+        elif isinstance(a, kinds.Fold) and isinstance(b, kinds.Fold) and a.title == b.title:
+            yield kinds.Fold(title=a.title, blocks=tuple(_rows(a.blocks, b.blocks, names)))
         else:
-            yield Columns(names=names, left=a, right=None if b is None else _renamed(b))
+            yield kinds.Columns(names=names, left=a, right=None if b is None else _renamed(b))
 
 
 def _paired(left: Sequence[Block], right: Sequence[Block]) -> Iterator[tuple[Block | None, Block | None]]:
@@ -288,9 +269,9 @@ def _matched(left: Sequence[Block], right: Sequence[Block]) -> Iterator[tuple[Bl
 def _key(block: Block) -> tuple[str, str]:
     """Return the key by which blocks of both audits are matched."""
     match block:
-        case Table() | Figure() | Callout():
+        case kinds.Table() | kinds.Figure() | kinds.Callout():
             return block.type, block.id
-        case Fold():
+        case kinds.Fold():
             return block.type, block.title
         case _:
             return block.type, ""
@@ -299,11 +280,11 @@ def _key(block: Block) -> tuple[str, str]:
 def _renamed(block: Block) -> Block:
     """Return a block under an id of its own, and those inside it too."""
     match block:
-        case Table(id=id) | Figure(id=id) | Callout(id=id) if id:
+        case kinds.Table(id=id) | kinds.Figure(id=id) | kinds.Callout(id=id) if id:
             return replace(block, id=PREFIX + id)
-        case Fold():
+        case kinds.Fold():
             return replace(block, blocks=tuple(map(_renamed, block.blocks)))
-        case Split():
+        case kinds.Split():
             return replace(block, left=tuple(map(_renamed, block.left)), right=tuple(map(_renamed, block.right)))
         case _:
             return block
@@ -311,7 +292,7 @@ def _renamed(block: Block) -> Block:
 
 CLOSED = "A closed finding is no longer raised; this does not prove that its cause is removed."
 INPUTS = 4  # named of those that differ
-TONES: dict[str, Tone] = {
+TONES: dict[str, kinds.Tone] = {
     "new": "bad",
     "worse": "bad",
     "better": "good",
@@ -320,10 +301,10 @@ TONES: dict[str, Tone] = {
     "unchanged": "neutral",
 }
 VALUES, LEFT = 5, 1  # values in the table; parts that were not compared
-Row = tuple[Cell, ...]
+Row = tuple[kinds.Cell, ...]
 
 
-def changes(e: RunReader) -> Section | None:
+def changes(e: RunReader) -> kinds.Section | None:
     """Return what changed, or None where no previous run was given."""
     since = e.run.changes
     if since is None:
@@ -333,7 +314,7 @@ def changes(e: RunReader) -> Section | None:
     lead = spaced(f"Compared with the run of {day} (“{label}”).", in_short(since), CLOSED * closed)
     rows = [] if since.unrelated else [*_changed_findings(since), *_changed_values(e, since)]
     listed = tables("changes-table", "Changes, most severe first.", ("what", "change", "before", "now"), rows)
-    table = (Fold(title="The changes one by one", blocks=listed),) if len(rows) > VALUES else listed
+    table = (kinds.Fold(title="The changes one by one", blocks=listed),) if len(rows) > VALUES else listed
     return make_section(
         "changes", "Changes since the last audit", (*paragraphs(lead), *table, *paragraphs(_not_compared(since)))
     )
@@ -369,7 +350,7 @@ def _changed_findings(since: RunChanges) -> Iterator[Row]:
     for x in sorted(moved, key=lambda x: (order.index(x.change), _severity(x))):
         features = f" ({joined(items(x.features), 4)})" if x.features else ""
         what = f"{clean(x.code, 20)}{f' {clean(x.title)}' * (not x.now)}{features}"  # of open ones section 1 has it
-        yield what, Badge(x.change, TONES[x.change]), x.before or None, x.now or None
+        yield what, kinds.Badge(x.change, TONES[x.change]), x.before or None, x.now or None
 
 
 def _severity(change: FindingChange) -> int:
@@ -402,7 +383,7 @@ def _surely(value: ValueChange) -> float:
     return abs(value.difference) / (value.upper - value.lower)
 
 
-def changes_in_full(e: RunReader) -> Section | None:
+def changes_in_full(e: RunReader) -> kinds.Section | None:
     """Return every compared value and every input that differs; None where nothing was compared."""
     since = e.run.changes
     if since is None or since.unrelated or not (since.values or since.inputs):
@@ -425,6 +406,6 @@ def changes_in_full(e: RunReader) -> Section | None:
 
 def _value_row(e: RunReader, value: ValueChange) -> Row:
     around = interval(value.lower, value.upper)
-    verdict = Badge("changed", "warning") if value.changed else "not shown" if around else "no interval"
+    verdict = kinds.Badge("changed", "warning") if value.changed else "not shown" if around else "no interval"
     names = (name(value.result), e.words(value.measure).title if value.measure else "", name(value.feature) or "all")
     return (*names, *map(value_words, (value.before, value.now, value.difference)), around, verdict)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
@@ -48,6 +47,13 @@ SEVERITY = (
 STATES: dict[str, Tone] = {
     "found": "warning", "passed": "good", "not_applicable": "unknown", "skipped": "unknown", "ignored": "neutral",
 }  # fmt: skip
+
+
+def state_badge(state: str) -> Badge:
+    """Return how a check ended, with its tone."""
+    return Badge(state.replace("_", " "), STATES[state])
+
+
 ENDS = (
     (("found",), "raised findings"), (("passed",), "passed"), (("ignored",), "raised waived findings only"),
     (NO_VERDICT, "reached no verdict"),
@@ -70,7 +76,7 @@ def rules(e: RunReader) -> Section:
             spaced(rule.code, sentence(rule.title)),
             severity_badge(rule.severity),
             measured[rule.code].words if rule.code in measured else "not measured",
-            spaced(sentence(rule.when), _basis(cite(rule.rests_on))),
+            spaced(sentence(rule.when), f"Source: {clean(cite(rule.rests_on)).rstrip('.')}." * bool(rule.rests_on)),
         )
         for outcome in e.run.outcomes
         for rule in outcome.rules
@@ -88,10 +94,6 @@ def rules(e: RunReader) -> Section:
     return make_section("rules", "Rules and severities", (*blocks, *_judged(e)))
 
 
-def _basis(reference: str) -> str:
-    return f"Source: {clean(reference).rstrip('.')}." if reference else ""
-
-
 def _judged(e: RunReader) -> tuple[Table, ...]:
     """Return the observed value against its limit, finding by finding."""
     rows = [(clean(f.code, 20), about(f.features), observed_words(f), threshold_words(f)) for f in e.findings]
@@ -103,10 +105,7 @@ def _judged(e: RunReader) -> tuple[Table, ...]:
 
 def checks_ended(e: RunReader) -> Section:
     """Return the state of every check, with its findings or the reason why it reached no verdict."""
-    rows = [
-        (name(o.title or o.check), Badge(o.state.replace("_", " "), STATES[o.state]), _reason(o))
-        for o in e.run.outcomes
-    ]
+    rows = [(name(o.title or o.check), state_badge(o.state), _reason(o)) for o in e.run.outcomes]
     columns, caption = ("check", "state", "findings or reason"), "Each check ends in exactly one state."
     blocks: tuple[Block, ...] = (*paragraphs(ended(e)), *tables("checks-table", caption, columns, rows))
     return make_section("checks", "State of every check", blocks)
@@ -152,13 +151,8 @@ def sensitivity(e: RunReader) -> Section | None:
         "Other seeds and training data were not tried."
     )
     caption = "Changes of findings and recommendation, those of the recommendation first."
-    columns = (
-        "threshold",
-        Column("stated", "number"),
-        Column("tried", "number"),
-        "findings that change",
-        "recommendation",
-    )
+    numbers = (Column("stated", "number"), Column("tried", "number"))
+    columns = ("threshold", *numbers, "findings that change", "recommendation")
     table = tables("threshold-sensitivity-table", caption, columns, rows, evidence=view.id)
     return make_section("threshold-sensitivity", "Sensitivity to thresholds", (*paragraphs(text), *table))
 
@@ -245,10 +239,8 @@ def threshold_words(finding: Finding) -> str:
 
 def monitoring(e: RunReader) -> Section:
     """Return the thresholds of checks and of verdicts, the response procedure, and the next review."""
-    procedure = (
-        ("Response when a threshold is breached", e.about_cell("response")),
-        ("Next review", e.about_cell("next_review")),
-    )
+    response = ("Response when a threshold is breached", "about.response")
+    procedure = e.facts((response, ("Next review", "about.next_review")))
     rows = [
         (rule.code, sentence(rule.when), _source(e, f"checks.{outcome.check}"), *_state(outcome, rule))
         for outcome in e.run.outcomes
@@ -340,31 +332,16 @@ SAME = 5  # statements of findings that share a block, beyond the first
 NEWS = ("new", "worse", "better", "moved", "unchanged")
 
 
-@dataclass(frozen=True)
 class FindingGroup:
     """Findings of one rule, severity and cause on different features; `id` is unique in the document.
 
     The main part states the first sentence of `brief` ones: of low severity, or consequences of another finding.
     """
 
-    members: tuple[Finding, ...]
-    id: str
-    brief: bool = False
-
-    @property
-    def first(self) -> Finding:
-        """The first of them."""
-        return self.members[0]
-
-    @property
-    def features(self) -> list[str]:
-        """Their features, each once."""
-        return list(dict.fromkeys(feature for finding in self.members for feature in finding.features))
-
-    @property
-    def code(self) -> str:
-        """The code of their rule."""
-        return clean(self.first.code, 20)
+    def __init__(self, members: Sequence[Finding], id: str, *, brief: bool) -> None:
+        self.members, self.first, self.id, self.brief = members, members[0], id, brief
+        self.features = list(dict.fromkeys(feature for finding in members for feature in finding.features))
+        self.code = clean(self.first.code, 20)
 
 
 def findings(e: RunReader) -> Section:
@@ -374,14 +351,8 @@ def findings(e: RunReader) -> Section:
     number = sum(len(group.members) for group in noted)
     codes = joined([*dict.fromkeys(group.code for group in noted)])
     also = f"{count(number, 'observation')}, for information: {codes}." if noted else ""
-    lead = paragraphs(
-        spaced(
-            nothing_open(e),
-            "" if e.findings else ended(e),
-            also,
-            f"In brackets: {100 * e.confidence:g}% CI, unless another level is stated." * bool(every),
-        )
-    )
+    level = f"In brackets: {100 * e.confidence:g}% CI, unless another level is stated." * bool(every)
+    lead = paragraphs(spaced(nothing_open(e), "" if e.findings else ended(e), also, level))
     seen: dict[str, FindingGroup] = {}
     told = [_block(e, group, seen) for group in every if group not in noted]
     first, more = (tuple(chain.from_iterable(part)) for part in (told[:UNFOLDED], told[UNFOLDED:]))
@@ -411,7 +382,7 @@ def grouped(findings: Sequence[Finding]) -> list[FindingGroup]:
         code = clean(members[0].code, 20)
         uses[code] += 1
         anchor = f"finding-{code}" + (f"-{uses[code]}" if uses[code] > 1 else "")
-        every.append(FindingGroup(tuple(members), anchor, severity == LOW or caused != id(None)))
+        every.append(FindingGroup(members, anchor, brief=severity == LOW or caused != id(None)))
     return every
 
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from importlib import resources
 from typing import Any, NamedTuple
 
 from ...checks.reading import measure_words
 from ...core.support.text import count
 from ...document.blocks import bullets, make_section, paragraphs, tables
-from ...document.document import Block, Bullets, Column, Section
+from ...document.document import Block, Bullets, Section
 from ...document.text import clean, items, joined, mentions, name, sentence
 from ...reading.rating import NO_VERDICT
 from ...reading.run_reader import RunReader
@@ -30,22 +33,16 @@ def limitations(e: RunReader) -> Section:
     """Return what this run lacks, and what did not run or reached no verdict."""
     # missing inputs have sentences of their own
     ended = [text for text in (*_not_run(e), *_no_verdict(e)) if INPUT_MISSING not in text]
-    here, room = (
-        [*_assumed(e), *_dependent(e), *_lacking(e), *_infinite(e), *ended, *_about_data(e)],
-        MOST - len(ALWAYS),
-    )
+    here = [*_assumed(e), *_dependent(e), *_lacking(e), *_infinite(e), *ended, *_about_data(e)]
+    room = MOST - len(ALWAYS)
     if len(here) > room:
         more = f"{count(len(here) - room + 1, 'further limitation')} of this run: see the full appendix."
         here = [*here[: room - 1], more]
     return make_section("limitations", "Limitations", (Bullets(items=(*here, *ALWAYS)),))
 
 
-# Kinds of fault with the sample size at which an audit detects them: measured shares of audits with planted faults, 40
-# to 60 audits a point (20 at n = 3000), independent observations; never extrapolated.
-CLASSES, NUMBERS, ANY = "classes", "numbers", ""
+CLASSES, NUMBERS, ANY = "classes", "numbers", ""  # outcomes that a fault concerns
 POWER = 0.8  # the share of audits that counts as detection
-# what must have been examined for a fault to be found: the code of a rule
-CALIBRATION, SEGMENTS, MISSING = "UQ101", "UQ123", "UQ705"
 
 
 class DetectableFault(NamedTuple):
@@ -53,7 +50,7 @@ class DetectableFault(NamedTuple):
 
     Examples
     --------
-    >>> fault = DetectableFault("mean wrong in a segment", ANY, SEGMENTS, {400: 0.1, 800: 0.7, 1500: 0.95})
+    >>> fault = DetectableFault("mean wrong in a segment", ANY, "UQ123", {400: 0.1, 800: 0.7, 1500: 0.95})
     >>> fault.power(1000), fault.power(399), fault.n_detected
     (0.7, None, 1500)
     """
@@ -74,36 +71,16 @@ class DetectableFault(NamedTuple):
         return next((n for k, n in enumerate(sizes) if all(self.powers[m] >= POWER for m in sizes[k:])), None)
 
 
-def _segment(n400: float, n800: float, n1500: float, n3000: float) -> Mapping[int, float]:
-    return {400: n400, 800: n800, 1500: n1500, 3000: n3000}
+@cache
+def faults() -> tuple[DetectableFault, ...]:
+    """Return the kinds of fault whose detection was measured."""
+    content = tomllib.loads(resources.files("uq_report.report").joinpath("faults.toml").read_text(encoding="utf-8"))
+    return tuple(
+        DetectableFault(**{**fault, "powers": {int(n): share for n, share in fault["powers"].items()}})
+        for fault in content["fault"]
+    )
 
 
-def _shape(n100: float, n250: float, n800: float, n3000: float) -> Mapping[int, float]:
-    return {100: n100, 250: n250, 800: n800, 3000: n3000}
-
-
-IN_SEGMENT = "in 13% of the observations"
-FAULTS: tuple[DetectableFault, ...] = (
-    DetectableFault(f"log-odds wrong by 1 {IN_SEGMENT}", CLASSES, SEGMENTS, _segment(0, 0, 0.02, 0.05)),
-    DetectableFault(f"log-odds wrong by 1.5 {IN_SEGMENT}", CLASSES, SEGMENTS, _segment(0, 0.07, 0.52, 0.93)),
-    DetectableFault(f"log-odds wrong by 2 {IN_SEGMENT}", CLASSES, SEGMENTS, _segment(0.07, 0.65, 0.97, 1)),
-    DetectableFault(f"log-odds wrong by 3 {IN_SEGMENT}", CLASSES, SEGMENTS, _segment(0.47, 0.98, 1, 1)),
-    DetectableFault(f"mean wrong by 0.5 standard deviations {IN_SEGMENT}", NUMBERS, SEGMENTS,
-                    _segment(0.02, 0.02, 0.10, 0.45)),
-    DetectableFault(f"mean wrong by 1 standard deviation {IN_SEGMENT}", NUMBERS, SEGMENTS, _segment(0.62, 1, 1, 1)),
-    DetectableFault("standard deviation stated 15% too small", NUMBERS, CALIBRATION, _shape(0.15, 0.43, 0.63, 0.85)),
-    DetectableFault("normal distribution stated for t-distributed outcomes, 5 degrees of freedom", NUMBERS,
-                    CALIBRATION, _shape(0.18, 0.38, 0.72, 1)),
-    DetectableFault("normal distribution stated for t-distributed outcomes, 3 degrees of freedom", NUMBERS,
-                    CALIBRATION, _shape(0.73, 0.98, 1, 1)),
-    DetectableFault("normal distribution stated for gamma-distributed outcomes, shape 4", NUMBERS, CALIBRATION,
-                    _shape(0.35, 0.88, 1, 1)),
-    DetectableFault("one standard deviation stated for exp(0.4 x), x standard normal", NUMBERS, CALIBRATION,
-                    {100: 0.60, 250: 0.85, 800: 1}),
-    DetectableFault("share of missing values of a feature changed by 20 percentage points", ANY, MISSING,
-                    {100: 0.58, 600: 1}),
-    DetectableFault("share of missing values of a feature changed by 10 percentage points", ANY, MISSING, {600: 0.27}),
-)  # fmt: skip
 # faults of 0.01 to 0.05 nats, detected late or not at all in planted designs
 NOT_DETECTED = (
     "another unit in half of the observations; two exchanged columns with a correlation near 0.5; exchanged "
@@ -119,15 +96,11 @@ def detectable(e: RunReader) -> Section | None:
     kind, units = CLASSES if about.classes is not None else NUMBERS, min(about.n, about.clusters or about.n)
     rows = [
         (fault.fault, _share_detected(e, fault, units), fault.n_detected or f"above {max(fault.powers)}")
-        for fault in FAULTS
+        for fault in faults()
         if fault.outcomes in (ANY, kind)
     ]
     what = "n" if units == about.n else "clusters"
-    columns = (
-        Column("fault"),
-        Column(f"audits that detect it, {what} = {units}"),
-        Column(f"n for {100 * POWER:.0f}%"),
-    )
+    columns = ("fault", f"audits that detect it, {what} = {units}", f"n for {100 * POWER:.0f}%")
     note = (
         "Shares of simulated audits with independent observations, at the largest simulated size up to that of this "
         f"audit; weights and dependence lower them. Not reliably detected at any size: {NOT_DETECTED}."
@@ -259,9 +232,9 @@ def omissions(e: RunReader) -> Section:
     open_ = [o for o in e.run.outcomes if o.state not in ("found", "passed")]
     checks = [(name(o.check), o.state.replace("_", " "), sentence(o.reason)) for o in open_]
     heads = ("group", "name", "reason")
+    every = "" if parts else "Every requested explainer and check ran."
     blocks: tuple[Block, ...] = (
-        *paragraphs("What did not run neither passed nor failed."),
-        *paragraphs("" if parts else "Every requested explainer and check ran."),
+        *paragraphs("What did not run neither passed nor failed.", every),
         *tables("not-run-table", "Explainers and checks that did not run.", heads, parts),
         *_left_out(e),
         *tables("not-run-checks", "Checks that reached no verdict.", ("check", "state", "reason"), checks),

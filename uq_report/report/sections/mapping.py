@@ -29,11 +29,6 @@ OF_TEXTS = {
     "independence": "sign-off", "version": "model-identity", "data_origin": "data", "data_licence": "data",
     "data_split": "data",
 }  # fmt: skip
-OF_RECORDS = {
-    "challenger": "comparison", "changes": "changes", "checks": "findings", "features": "features", "hashes": "hashes",
-    "chosen parameters": "model-parameters", "plugins": "plugins", "record of what did not run": "limitations",
-    "settings": "reproducibility-settings", "training sample": "data-rows", "versions": "reproducibility-versions",
-}  # fmt: skip
 OF_RESULTS = {
     ids.CALIBRATION: "performance", ids.GROUPS: "performance", ids.PFI: "drives", ids.SHAP: "drives",
     ids.DALEX: "drives", ids.RSENS: "drives", ids.PDP: "features", ids.ALE: "features",
@@ -83,13 +78,6 @@ def _read(file: Path) -> Framework:
     content = tomllib.loads(file.read_text(encoding="utf-8"))
     points = (Requirement(**{**point, "evidence": tuple(point["evidence"])}) for point in content.pop("requirement"))
     return Framework(**content, requirements=tuple(points))
-
-
-class RequirementAnswer(NamedTuple):
-    """The evidence for a requirement that is in a run, by section, and what is missing."""
-
-    sections: Mapping[str, tuple[str, ...]]
-    missing: tuple[str, ...]
 
 
 def mapping(e: RunReader, sections: Iterable[Section], *, whole: bool) -> Section:
@@ -167,24 +155,24 @@ def _part(e: RunReader, framework: Framework, places: Places) -> Section:
 
 def _row(e: RunReader, requirement: Requirement, places: Places, *, named: bool) -> tuple[str, str | None, str | None]:
     """Return a requirement, the sections that address it, if `named` with their evidence, and what is missing."""
-    answer = answer_of(e, requirement, places)
-    shown = [f"{place} ({joined(what, len(what))})" if named else place for place, what in answer.sections.items()]
-    where = f"{'in part: ' * bool(answer.missing)}{', '.join(shown)}" if shown else None
-    lacking = f"not in this run: {joined(answer.missing, len(answer.missing))}" if answer.missing else ""
+    sections, missing = answer_of(e, requirement, places)
+    shown = [f"{place} ({joined(what, len(what))})" if named else place for place, what in sections.items()]
+    where = f"{'in part: ' * bool(missing)}{', '.join(shown)}" if shown else None
+    lacking = f"not in this run: {joined(missing, len(missing))}" if missing else ""
     still = "; ".join(filter(None, (lacking, requirement.people)))
     return f"{requirement.place}: {requirement.asks}", where, still or None
 
 
-def answer_of(e: RunReader, requirement: Requirement, places: Places) -> RequirementAnswer:
-    """Return which of the evidence that a requirement names is in the run, by the section that shows it."""
+def answer_of(e: RunReader, requirement: Requirement, places: Places) -> tuple[dict[str, list[str]], list[str]]:
+    """Return the evidence for a requirement that is in the run, by the section that shows it, and what is missing."""
     sections: dict[str, list[str]] = {}
-    missing = []
+    missing: list[str] = []
     for choices in (needed.split(" | ") for needed in requirement.evidence):
         present = [choice for choice in choices if is_there(e, choice)]
         for choice in present:
             sections.setdefault(_place(e, choice, places), []).append(_words(choice))
         missing += [] if present else [" or ".join(map(_words, choices))]
-    return RequirementAnswer({place: tuple(dict.fromkeys(what)) for place, what in sections.items()}, tuple(missing))
+    return {place: list(dict.fromkeys(what)) for place, what in sections.items()}, missing
 
 
 def is_there(e: RunReader, needed: str) -> bool:
@@ -195,7 +183,7 @@ def is_there(e: RunReader, needed: str) -> bool:
     if kind == "check":
         return any(o.check == key and o.state in DECIDED for o in e.run.outcomes)
     if kind == "run":
-        return RECORDS[key](e)
+        return RECORDS[key][1](e)
     return any(needed in (result.id, result.explainer) and len(result.frame) for result in e.results)
 
 
@@ -208,7 +196,7 @@ def _place(e: RunReader, needed: str, places: Places) -> str:
         raised = any(o.check == key and o.findings for o in e.run.outcomes)
         home = "findings" if raised or "rules" not in places.numbers else "rules"
     else:
-        home = OF_RECORDS[key] if kind == "run" else OF_TEXTS.get(key, "model")
+        home = RECORDS[key][0] if kind == "run" else OF_TEXTS.get(key, "model")
     return places.numbers.get(home) or places.numbers.get("model" if kind == "about" else "", EVIDENCE)
 
 
@@ -227,17 +215,17 @@ RESULTS: Mapping[str, str] = {
     ids.RSENS: "sensitivity", ids.SHAP: "Shapley values", ids.SUPPORT: "training domain",
 }  # fmt: skip
 
-# name -> whether a run has it
-RECORDS: Mapping[str, Callable[[RunReader], bool]] = {
-    "challenger": lambda e: e.run.challenger is not None,
-    "changes": lambda e: e.run.changes is not None,
-    "checks": lambda e: any(outcome.state in DECIDED for outcome in e.run.outcomes),
-    "chosen parameters": lambda e: bool(chosen(e)),
-    "features": lambda e: bool(e.subject.features),
-    "hashes": lambda e: bool(e.subject.hashes),
-    "plugins": lambda e: bool(e.run.plugins),
-    "record of what did not run": lambda e: bool(e.run.results or e.run.outcomes or e.run.not_run),
-    "settings": lambda e: bool(e.run.settings),
-    "training sample": lambda e: bool(e.subject.has_train),
-    "versions": lambda e: bool(e.run.environment),
+# name -> the section with it, and whether a run has it
+RECORDS: Mapping[str, tuple[str, Callable[[RunReader], bool]]] = {
+    "challenger": ("comparison", lambda e: e.run.challenger is not None),
+    "changes": ("changes", lambda e: e.run.changes is not None),
+    "checks": ("findings", lambda e: any(outcome.state in DECIDED for outcome in e.run.outcomes)),
+    "chosen parameters": ("model-parameters", lambda e: bool(chosen(e))),
+    "features": ("features", lambda e: bool(e.subject.features)),
+    "hashes": ("hashes", lambda e: bool(e.subject.hashes)),
+    "plugins": ("plugins", lambda e: bool(e.run.plugins)),
+    "record of what did not run": ("limitations", lambda e: bool(e.run.results or e.run.outcomes or e.run.not_run)),
+    "settings": ("reproducibility-settings", lambda e: bool(e.run.settings)),
+    "training sample": ("data-rows", lambda e: bool(e.subject.has_train)),
+    "versions": ("reproducibility-versions", lambda e: bool(e.run.environment)),
 }

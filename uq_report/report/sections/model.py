@@ -81,6 +81,10 @@ def _counted(many: int, differing: dict[str, str] | None) -> str:
     return f"{len(differing)} of {count(many, 'parameter')} {verb}."
 
 
+ORIGIN = (
+    ("Origin", "about.data_origin"), ("Split into training and test sample", "about.data_split"),
+    ("Licence", "about.data_licence"),
+)  # fmt: skip
 LEVELS = 4
 SOURCES = {
     "ignored": "Columns left out", "query": "Query of the data", "train_query": "Query of the training data",
@@ -110,25 +114,18 @@ def _lineage(e: RunReader) -> tuple[tuple[str, Cell], ...]:
         for key, source in e.subject.sources.items()
         if key not in ("model", "model_loading")
     )
-    texts = (
-        ("Origin", "data_origin"),
-        ("Split into training and test sample", "data_split"),
-        ("Licence", "data_licence"),
-    )
-    return (*((label, e.about_cell(key)) for label, key in texts), *files)
+    return (*e.facts(ORIGIN), *files)
 
 
 def _rows_and_features(about: SubjectFacts, *, whole: bool) -> tuple[Block, ...]:
     together = [f"{name(group)}: {joined(items(members))}" for group, members in about.groups.items()]
+    drawn = f"{about.sampled_from} observations, at random" if about.sampled_from else "all observations given"
     facts = (
         ("Observations", as_cell(about.n)),
-        (
-            "Drawn from",
-            f"{about.sampled_from} observations, at random" if about.sampled_from else "all observations given",
-        ),
+        ("Drawn from", drawn),
         ("Features", as_cell(about.d)),
         ("Outcomes given", as_cell(about.has_y)),
-        ("Training data given", f"yes, {count(about.n_train or 0, 'observation')}" if about.has_train else "no"),
+        ("Training data given", trained_words(about)),
         ("Sample weights", as_cell(about.weights)),
         _dependence(about),
         ("Feature groups", "; ".join(together) or "none"),
@@ -137,6 +134,11 @@ def _rows_and_features(about: SubjectFacts, *, whole: bool) -> tuple[Block, ...]
     )
     features = (*(_features(about.features) if whole else ()), *_every_name(about.features))
     return (Facts(rows=facts), *_warnings(about.features), *features)
+
+
+def trained_words(about: SubjectFacts) -> str:
+    """Say whether a training sample was given, and how large it is."""
+    return f"yes, {count(about.n_train or 0, 'observation')}" if about.has_train else "no"
 
 
 def _dependence(about: SubjectFacts) -> tuple[str, Cell]:

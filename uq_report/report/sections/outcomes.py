@@ -4,36 +4,182 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import chain
-from math import isfinite
+from math import isfinite, isnan
+from typing import Any
 
-from ...core.support.numbers import unit_phrase
+from ...core.support.numbers import number, unit_phrase
+from ...core.support.text import count
 from ...document.blocks import make_figure, make_section, make_table, paragraphs
 from ...document.document import Block, Column, Paragraph, Section, Split, Table, Tint
 from ...document.plots.frames import interval_words
-from ...document.text import clean, joined, mentions, name, sentence, spaced, unmarked, value_words
-from ...evidence import ids
-from ...evidence.comparisons import ERROR_SIZE, RESIDUAL, NetBenefit, PredictionResiduals, Roc
+from ...document.text import clean, joined, mention, mentions, name, sentence, spaced, unmarked, value_words
+from ...evidence import comparisons, ids
 from ...evidence.importance import ALL_FEATURES, CLAIMED, DELIVERED, DIFFERENCE, ClaimLine, Claims
-from ...evidence.outcomes import LOG_SCORE, CalibrationView, DecisionLine, Decisions, ScoreLine
+from ...evidence.outcomes import LOG_SCORE, CalibrationView, Decisions, ScoreLine
 from ...evidence.rows import SupportDistribution
 from ...evidence.segments import ALL_ROWS, LEVEL, SegmentFeatures, SegmentLine, SegmentPeriods, SegmentsView
 from ...evidence.view import View, by_feature, largest_first
 from ...reading.run_reader import RunReader
-from ...reading.sentences import amount, estimate_words, is_share, mark, share, unreliable_words
+from ...reading.sentences import amount, estimate_words, is_share, mark, scaled, share, unbracketed, unreliable_words
 from ...reading.tables import key_words
 from .comparison import benchmarked
-from .comparisons import (
-    benefit_curve_words,
-    comparison_words,
-    error_words,
-    order_words,
-    pattern_words,
-    residual_words,
-    roc_words,
-)
 from .groups import affected
-from .uncertainty import calibrated, score_name
-from .usefulness import useful
+from .uncertainty import calibrated, score_name, useful
+
+LOG_LOSS = "Log loss"
+COSTS = {0.25: "a quarter of", 1 / 3: "a third of", 0.5: "half", 1.0: "as much as", 2.0: "twice", 3.0: "three times"}
+
+
+def comparison_words(e: RunReader) -> tuple[str, ...]:
+    """Return a sentence for each comparison of the predictions with a simple reference that the run holds."""
+    view = comparisons.Comparisons.find(e.run)
+    if view is None:
+        return ()
+    classes = e.subject.classes is not None
+    sentences = (in_the_large(view), over_majority(view), training(view, classes=classes), benefit(view), cost(view))
+    return tuple(filter(None, sentences))
+
+
+def in_the_large(view: comparisons.Comparisons) -> str:
+    """Say how far the mean prediction is from the outcome rate; of several classes where it is farthest."""
+    lines = [line for line in view.lines if line.item == comparisons.IN_THE_LARGE]
+    if not lines:
+        return ""
+    line = max(lines, key=lambda line: abs(line.estimate))
+    lead = "" if len(lines) == 1 else f"Of {len(lines)} classes the largest difference: "
+    means = f"ean predicted probability of {name(line.of)} {_percent(line.value)}, observed {_percent(line.reference)}"
+    return f"{lead}{'m' if lead else 'M'}{means}: difference {_difference(line)}."
+
+
+def over_majority(view: comparisons.Comparisons) -> str:
+    """Say how the accuracy compares with that of always predicting the majority class."""
+    line = view.line(comparisons.ACCURACY_GAIN)
+    if line is None:
+        return ""
+    usual = f"always predicting {name(line.of)}, the majority in training ({_percent(line.reference)})"
+    return f"Accuracy minus that of {usual}: {_difference(line)}."
+
+
+def training(view: comparisons.Comparisons, *, classes: bool) -> str:
+    """Say how the score on training observations compares with that on test observations."""
+    line = view.line(comparisons.TRAINING_GAP)
+    if line is None:
+        return ""
+    few = count(view.train_rows, "training observation") if view.train_rows < view.train_of else "training observations"
+    words = scaled(line.estimate, line.lower, line.upper, line.unit)
+    score = LOG_LOSS if classes and line.unit == "nats" else f"Mean {name(line.of)}"
+    if line.lower > 0:
+        return f"{score} is higher than on {few} by {words}: over-fitting."
+    if line.upper < 0:
+        return f"{score} is lower than on {few}: difference {words}."
+    return f"{score} is not shown to differ from that on {few} ({unbracketed(words)})."
+
+
+def benefit(view: comparisons.Comparisons) -> str:
+    """Say what the decisions are worth at their threshold, beside treating all and treating none."""
+    line, gain, threshold = view.line(comparisons.NET_BENEFIT), view.line(comparisons.NET_BENEFIT_GAIN), view.threshold
+    if line is None or gain is None or threshold is None:
+        return ""
+    cost = threshold / (1 - threshold)
+    words = next((text for size, text in COSTS.items() if abs(size - cost) < 1e-9), f"{number(cost, 2)} times")
+    worth = value_words(100 * line.estimate, 100 * line.lower, 100 * line.upper)
+    all_of_them = number(100 * gain.reference, 2)
+    return (
+        f"At a threshold of {threshold:g} for {name(line.of)} (a false alarm costs {words} a miss) the model is "
+        f"worth {worth} net true positives per 100 observations, treating all {all_of_them}, none 0."
+    )
+
+
+def cost(view: comparisons.Comparisons) -> str:
+    """Say what the decisions cost at the owner's costs, beside those from the threshold that the costs imply."""
+    line = view.line(comparisons.EXPECTED_COST)
+    if line is None or view.ideal is None:
+        return ""
+    ends = value_words(line.estimate, line.lower, line.upper)
+    open_ = "" if line.lower > 0 or line.upper < 0 else ", not established"
+    return (
+        f"At the stated costs the decisions cost {value_words(line.value)} per observation, and "
+        f"{value_words(line.reference)} from the threshold that these costs imply, {number(view.ideal, 2)}: difference "
+        f"{ends}{open_}."
+    )
+
+
+def order_words(e: RunReader) -> str:
+    """State how far predictions are off where classes have an order, and which scores ignore it."""
+    one, more = e.score("off_by_one"), e.score("off_by_more")
+    if one is None or more is None:
+        return ""
+    return (
+        f"The predicted class is one class off for {share(one)} of the observations, and two or more classes off for "
+        f"{share(more)}. Entropy, log loss and Brier score ignore the order of the classes; the ranked probability "
+        "score respects it."
+    )
+
+
+def roc_words(e: RunReader, view: comparisons.Roc) -> str:
+    """State the area under the curve, and the rates of the decisions."""
+    area = e.score("roc_auc")
+    lead = "ROC curve" if area is None else f"ROC curve, AUC {estimate_words(area)}"
+    if not view.decided:
+        return f"{lead}."
+    false, true = (f"{100 * rate:.0f}%" for rate in view.decided)
+    return f"{lead}. The model's decisions find {true} of {name(view.event)} at a false-positive rate of {false}."
+
+
+def benefit_curve_words(view: comparisons.NetBenefit) -> str:
+    """State for which thresholds the model is worth more than treating all and treating none."""
+    worth = [k for k, x in enumerate(view.lines) if x.lower > 0 and x.gain_lower > 0]
+    if not worth:
+        return "At no threshold is the model shown to be worth more than treating all or none."
+    first, last = (f"{100 * view.lines[worth[k]].x:g}" for k in (0, -1))
+    where = f"from {first} to {last}%" if worth[-1] - worth[0] + 1 == len(worth) else f"between {first} and {last}%"
+    return f"The model is shown to be worth more than treating all or none at {count(len(worth), 'threshold')} {where}."
+
+
+def residual_words(view: comparisons.PredictionResiduals) -> str:
+    """State in how many quantile groups the mean residual is shown to differ from 0."""
+    lines = view.of(comparisons.RESIDUAL)
+    apart = [x for x in lines if x.lower > 0 or x.upper < 0]
+    if not apart:
+        return f"No bias is shown in any of {len(lines)} quantile groups of the prediction."
+    largest = max(apart, key=lambda x: abs(x.estimate))
+    return (
+        f"The mean residual differs from 0 in {len(apart)} of {len(lines)} quantile groups of the prediction; "
+        f"largest near {value_words(largest.x)}: {value_words(largest.estimate, largest.lower, largest.upper)}."
+    )
+
+
+def pattern_words(view: comparisons.PredictionResiduals) -> str:
+    """Name the features along which the mean residual is shown to change, or say that no such pattern is shown."""
+    features = view.by_feature()
+    shown = {feature: lines[0].p_adjusted for feature, lines in features.items() if lines[0].p_adjusted <= LEVEL}
+    if not shown:
+        return f"No pattern of the residuals along a feature is shown; {joined(mentions(features))} come nearest."
+    parts = [f"{mention(feature)} (p {'below 0.001' if p < 0.001 else f'= {p:.3f}'})" for feature, p in shown.items()]
+    return f"The mean residual changes along {joined(parts)}, adjusted for all features."
+
+
+def error_words(view: comparisons.PredictionResiduals) -> str:
+    """State where the error is smallest and largest, and where the stated variance does not cover it."""
+    lines = view.of(comparisons.ERROR_SIZE)
+    low, high = (pick(lines, key=lambda x: x.estimate) for pick in (min, max))
+    wrong = [x for x in lines if isfinite(x.implied) and not x.lower <= x.implied <= x.upper]
+    ends = f" In {len(wrong)} of {len(lines)} groups the interval excludes the error that the model implies."
+    return (
+        f"The root mean squared error ranges from {value_words(low.estimate, low.lower, low.upper)} near "
+        f"{value_words(low.x)} to {value_words(high.estimate, high.lower, high.upper)} near {value_words(high.x)}."
+        f"{ends if wrong else ''}"
+    )
+
+
+def _difference(line: comparisons.ComparisonLine) -> str:
+    words = scaled(line.estimate, line.lower, line.upper, line.unit)
+    return words if line.lower > 0 or line.upper < 0 or isnan(line.lower) else f"{words}, not established"
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.1f}%"
+
 
 COUNTED = 6  # classes up to which the table counts every pair
 MOST = 8  # classes in the table of the front part
@@ -62,14 +208,9 @@ def scores(e: RunReader) -> Section:
     view = CalibrationView.find(e.run)
     blocks: tuple[Block, ...] = paragraphs(e.why_missing(CalibrationView.id))
     if view is not None:
-        blocks = (
-            *paragraphs(_skill(e, view.lines)),
-            _scores(e, view),
-            *benchmarked(e),
-            *_decisions(e),
-            *paragraphs(order_words(e), spaced(*comparison_words(e))),
-            *_curves(e),
-        )
+        words = paragraphs(order_words(e), spaced(*comparison_words(e)))
+        tables = (_scores(e, view), *benchmarked(e), *_decisions(e))
+        blocks = (*paragraphs(_skill(e, view.lines)), *tables, *words, *_curves(e))
     return make_section("performance-scores", "Performance", blocks)
 
 
@@ -118,13 +259,8 @@ def _skill(e: RunReader, lines: Sequence[ScoreLine]) -> str:
     sides: dict[str, list[str]] = {}
     for line in lines:
         if line.is_skill:
-            side = (
-                "outperforms"
-                if line.lower > 0
-                else "performs worse than"
-                if line.upper < 0
-                else "is not distinguishable from"
-            )
+            other_side = "performs worse than" if line.upper < 0 else "is not distinguishable from"
+            side = "outperforms" if line.lower > 0 else other_side
             sides.setdefault(side, []).append(score_name(e, line.item.removesuffix(SKILL)))
     if not sides:
         return ""
@@ -140,14 +276,12 @@ def _decisions(e: RunReader) -> tuple[Block, ...]:
         return ()
     labels = [str(label) for label in view.classes]
     counted = labels if len(labels) <= COUNTED and view.counts else []
-    by_decision = {k: row[: len(labels)] for k, row in enumerate(view.counts)}
-    counts: dict[int, tuple[Tint | int, ...]] = {k: _tinted(k, row) for k, row in by_decision.items()}
-    if not counted:
-        counts = {k: (_rows(view, label),) for k, label in enumerate(labels)}
-    rows = [
-        (name(label), *counts.get(k, ()), *(_share(view.of_class(label).get(x)) for x in RATES))
-        for k, label in _least_recalled(view, labels)
-    ]
+    rows = []
+    for k, label in _least_recalled(view, labels):
+        lines = view.of_class(label)
+        number = lines["recall"].n if "recall" in lines else 0
+        of_class = _tinted(k, view.counts[k][: len(labels)]) if counted else (number,)
+        rows.append((name(label), *of_class, *(share(lines[x]) if x in lines else "" for x in RATES)))
     heads = [f"predicted {name(label)}" for label in counted] or ["n"]
     columns: list[Column | str] = ["actual", *(Column(head, "integer") for head in heads), *RATES.values()]
     least = f" The {len(rows)} of {len(labels)} classes with the lowest recall (upper limit)."
@@ -165,22 +299,22 @@ def _tinted(actual: int, row: Sequence[int]) -> tuple[Tint, ...]:
 def _curves(e: RunReader) -> tuple[Block, ...]:
     """Return the figures of the performance side by side: ROC and net benefit, or residuals and errors."""
     halves: list[tuple[Block, ...]] = []
-    roc, benefit, residuals = Roc.find(e.run), NetBenefit.find(e.run), PredictionResiduals.find(e.run)
-    if roc is not None:
+    residuals = comparisons.PredictionResiduals.find(e.run)
+    if (roc := comparisons.Roc.find(e.run)) is not None:
         halves.append(_figure(e, roc, roc_words(e, roc), "Each line of the curve is a threshold."))
-    if benefit is not None:
+    if (benefit := comparisons.NetBenefit.find(e.run)) is not None:
         halves.append(_figure(e, benefit, benefit_curve_words(benefit), "Limits are by MOVER."))
     if residuals is not None:
-        for item, words in ((RESIDUAL, residual_words(residuals)), (ERROR_SIZE, error_words(residuals))):
+        for item, say in ((comparisons.RESIDUAL, residual_words), (comparisons.ERROR_SIZE, error_words)):
             means = [value_words(x.estimate, x.lower, x.upper) for x in residuals.of(item)]
             values = joined([f"in quantile group {k} the {item} is {mean}" for k, mean in enumerate(means, 1)], 20)
-            halves.append(_figure(e, residuals, words, f"Of the prediction, {values}.", item=item))
+            halves.append(_figure(e, residuals, say(residuals), f"Of the prediction, {values}.", item=item))
     by_feature = _patterns(e, residuals) if residuals is not None and residuals.by_feature() else ()
     both = (Split(left=halves[0], right=halves[1]),) if len(halves) == 2 else tuple(chain.from_iterable(halves))
     return (*both, *by_feature)
 
 
-def _patterns(e: RunReader, view: PredictionResiduals) -> tuple[Block, ...]:
+def _patterns(e: RunReader, view: comparisons.PredictionResiduals) -> tuple[Block, ...]:
     """Return the mean residuals along the features with the strongest pattern."""
     title = pattern_words(view)
     means = [
@@ -193,7 +327,7 @@ def _patterns(e: RunReader, view: PredictionResiduals) -> tuple[Block, ...]:
     return (make_figure(key, title, alt, lambda: e.draw(view.result, along="feature"), view.id),)
 
 
-def _figure(e: RunReader, view: View, title: str, alt: str, **parts: str) -> tuple[Block, ...]:
+def _figure(e: RunReader, view: View[Any], title: str, alt: str, **parts: str) -> tuple[Block, ...]:
     key = "-".join(("performance", *view.id.split("."), *(part.split()[-1] for part in parts.values())))
     return (make_figure(key, title, f"{title} {alt}", lambda: e.draw(view.result, **parts), view.id),)
 
@@ -203,16 +337,6 @@ def _least_recalled(view: Decisions, labels: Sequence[str]) -> list[tuple[int, s
     placed = [*enumerate(labels)]
     recalls = {line.label: (line.upper, line.estimate) for line in view.lines if line.item == "recall"}
     return placed if len(placed) <= MOST else sorted(placed, key=lambda place: recalls.get(place[1], (1.0, 1.0)))[:MOST]
-
-
-def _rows(view: Decisions, label: str) -> int:
-    """Return the number of observations of a class."""
-    line = view.of_class(label).get("recall")
-    return 0 if line is None else line.n
-
-
-def _share(line: DecisionLine | None) -> str:
-    return "" if line is None else share(line)
 
 
 CLAIMS_SHOWN = 5  # features in the table
@@ -258,12 +382,8 @@ def _apart(view: Claims) -> str:
     decisive = [x for x in view.part(DIFFERENCE) if x.feature != ALL_FEATURES and x.has_interval and not x.unreliable]
     less = [x.feature for x in largest_first(decisive) if x.lower > view.margin]
     more = [x.feature for x in largest_first(decisive, -1) if x.upper < -view.margin]
-    sides = (("below", less), ("above", more))
-    texts = [
-        f"{word} model-implied importance for {joined(mentions(features), CLAIMS_SHOWN)}"
-        for word, features in sides
-        if features
-    ]
+    sides = [(word, joined(mentions(features), CLAIMS_SHOWN)) for word, features in (("below", less), ("above", more))]
+    texts = [f"{word} model-implied importance for {names}" for word, names in sides if names]
     return f" Realised importance is {joined(texts)}." if texts else ""
 
 
@@ -278,18 +398,11 @@ def _table(e: RunReader, view: Claims) -> Table:
     for x in lines:
         amounts = [estimate_words(each) + mark(each) for each in (x, confirmed.get(x.feature))]
         rows.append((name(x.feature), *amounts, _realisation_ratio(view, x, difference.get(x.feature))))
-    columns = [Column("feature"), Column("model-implied", unit=unit), Column("realised", unit=unit)]
-    columns.append(Column("realisation ratio"))
+    columns: list[Column | str] = ["feature", *(Column(head, unit=unit) for head in ("model-implied", "realised"))]
+    columns.append("realisation ratio")
     pairs = (x for line in lines for x in (line, confirmed.get(line.feature)) if x is not None)
-    note = unreliable_words(line.unreliable for line in pairs)
-    return make_table(
-        "performance-realised-table",
-        "The largest model-implied importances.",
-        columns,
-        rows,
-        evidence=view.id,
-        note=note,
-    )
+    note, caption = unreliable_words(line.unreliable for line in pairs), "The largest model-implied importances."
+    return make_table("performance-realised-table", caption, columns, rows, evidence=view.id, note=note)
 
 
 def _realisation_ratio(view: Claims, claim: ClaimLine, difference: ClaimLine | None) -> str:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from ...core.support.references import WORKS, cite
@@ -13,7 +15,6 @@ from ...document.blocks import bullets, make_section, make_table, paragraphs, ta
 from ...document.document import Block, Callout, Cell, Column, Facts, Section, Table, texts
 from ...document.text import ABSENT, clean, joined, name, spaced
 from ...evidence import ids
-from ...evidence.glossary import TERMS
 from ...evidence.run import MethodRecord, PluginRecord
 from ...reading.run_reader import RunReader, as_cell, version
 from ...runner.plugins import Plugin
@@ -218,6 +219,10 @@ def _every_plugin(plugins: Sequence[PluginRecord]) -> Table:
 
 
 UNITS = "All logarithms are natural; entropy and the negative log-likelihood are in nats."
+# term of the report -> its definition
+TERMS: Mapping[str, str] = tomllib.loads(
+    Path(__file__).parents[1].joinpath("glossary.toml").read_text(encoding="utf-8")
+)
 _END = re.compile(r"\.\s(?=[A-Z])|;\s")  # of a sentence or a half of one, not of an abbreviation
 
 

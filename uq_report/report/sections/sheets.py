@@ -24,7 +24,7 @@ from ...reading.effects import FALLS, RISES, ROLES, Move, Point, curve, has_leve
 from ...reading.feature_index import SHEETS, Ledger, in_order, leaders
 from ...reading.rank_ranges import FeatureRanking, RankedFeature
 from ...reading.run_reader import RunReader
-from ...reading.sentences import DAGGER, estimate_words, mark, range_words, unreliable_words
+from ...reading.sentences import DAGGER, estimate_words, range_words, unreliable_words
 from ...reading.tables import parts_of
 from ..plots import SheetPanel, draw_sheet, most_frequent
 
@@ -105,7 +105,7 @@ def _uncertainty(ledger: Ledger, feature: str, course: Move | None) -> str:
 def importance(ledger: Ledger, feature: str) -> str:
     """Return whether the loss increases out of sample, and the change in uncertainty; the table has the sizes."""
     line = ledger.losses.get(feature)
-    if line is None or ledger.loss is None or ledger.loss.sign < 0:
+    if line is None or ledger.loss is None or ledger.loss.facts.sign < 0:
         return ""
     return {
         POSITIVE: f"Permuting it increases the loss{_signalled(ledger, feature)}.",
@@ -117,9 +117,9 @@ def importance(ledger: Ledger, feature: str) -> str:
 def _signalled(ledger: Ledger, feature: str) -> str:
     """Say whether the uncertainty increases with a loss that does; empty where that is inconclusive."""
     line = ledger.uncertainties.get(feature)
-    if line is None or ledger.uncertainty is None or ledger.uncertainty.sign < 0:
+    if line is None or ledger.uncertainty is None or ledger.uncertainty.facts.sign < 0:
         return ""
-    size = rounded(line, ledger.uncertainty.unit, sign=0)
+    size = rounded(line, ledger.uncertainty.facts.unit, sign=0)
     return {
         ABOUT_0: ", without increasing the stated uncertainty",
         POSITIVE: f", and the stated uncertainty then rises by {size}",
@@ -136,9 +136,9 @@ def epistemic(ledger: Ledger, feature: str) -> str:
     if line.verdict == ABOUT_0:
         return "The epistemic part of this increase is about 0." if raised else ""
     if line.verdict == POSITIVE and raised and line.estimate < total.estimate:
-        whole = rounded(total, parts.unit)
+        whole = rounded(total, parts.facts.unit)
         return f"Of the increase in uncertainty of {whole}, {rounded(line)} are epistemic."
-    size = rounded(line, parts.unit, sign=0)
+    size = rounded(line, parts.facts.unit, sign=0)
     way = {POSITIVE: "increases", NEGATIVE: "decreases"}.get(line.verdict, "")
     return f"Permuting it {way} the epistemic uncertainty by {size}." if way else ""
 
@@ -191,22 +191,17 @@ def _ranked(ranking: FeatureRanking | None, feature: str, what: str) -> Iterator
     """Yield a feature's line in a ranking."""
     line = None if ranking is None else ranking.lines.get(feature)
     if ranking is not None and line is not None and isfinite(line.estimate):
-        place = ranking.features.get(feature)
-        yield _sheet_row(what, line, "" if place is None else place.words, ranking.unreliable.get(feature, ""))
-
-
-def _sheet_row(what: str, line: EstimateLine, rank: str = "", unreliable: str = "") -> SheetRow:
-    """Return the line of an estimate, its interval marked where it is unreliable."""
-    row = SheetRow(what, estimate_words(line), rank, unreliable)
-    return row._replace(value=f"{row.value}{mark(row)}")
+        place, unreliable = ranking.features.get(feature), ranking.unreliable.get(feature, "")
+        value = f"{estimate_words(line)}{DAGGER * bool(unreliable)}"
+        yield SheetRow(what, value, "" if place is None else place.words, unreliable)
 
 
 def _units(ledger: Ledger) -> str:
     """Return the units of the tables: ``"In the tables: loss and uncertainty in nats."``."""
     units: dict[str, list[str]] = {}
     for what, ranking in (("loss", ledger.loss), ("uncertainty", ledger.uncertainty)):
-        if ranking is not None and ranking.unit:
-            units.setdefault(ranking.unit, []).append(what)
+        if ranking is not None and ranking.facts.unit:
+            units.setdefault(ranking.facts.unit, []).append(what)
     words = [f"{joined(what)} in {unit}" for unit, what in units.items()]
     return f"In the tables: {joined(words)}." if words else ""
 
@@ -306,23 +301,16 @@ def _figure(ledger: Ledger, feature: str, key: str) -> Block | None:
     if ledger.average is None or not panels:
         return None
     counts, edges = _counts(ledger.e, feature)
-    curves = "Points by level" if has_levels(panels[0].average) else "Curves"
-    shape = f"{curves} of {joined([panel.title for panel in panels])} along {name(feature)}.{_scope(panels)}"
+    first, own = panels[0].average, ledger.average.id
+    levels = has_levels(first)
+    more = len(first) - len(most_frequent(first, counts)) if levels else 0
+    caption = spaced(f"Effects of {name(feature)}.", f"{count(more, 'rarer level')} not drawn." * bool(more))
+    drawn = f"{'Points by level' if levels else 'Curves'} of {joined([panel.title for panel in panels])}"
+    scope = " Between the 5th and the 95th percentile:" * (not levels)
     words = zip(every, map(ledger.e.words, measures.values()), strict=True)
-    ranges = [
-        range_words(_middle(ledger, panel.average, feature), facts) for panel, facts in words if len(panel.average)
-    ]
-    return make_figure(
-        f"{key}-figure",
-        _caption(panels, counts, feature),
-        " ".join([shape, *ranges]),
-        lambda: draw_sheet(panels, counts, edges),
-        ledger.average.id,
-    )
-
-
-def _scope(panels: Sequence[SheetPanel]) -> str:
-    return "" if has_levels(panels[0].average) else " Between the 5th and the 95th percentile:"
+    ranges = [range_words(_middle(ledger, x.average, feature), facts) for x, facts in words if len(x.average)]
+    alt = " ".join([f"{drawn} along {name(feature)}.{scope}", *ranges])
+    return make_figure(f"{key}-figure", caption, alt, lambda: draw_sheet(panels, counts, edges), own)
 
 
 def _panel(ledger: Ledger, role: str, measure: str, feature: str) -> SheetPanel:
@@ -342,23 +330,12 @@ def _counts(e: RunReader, feature: str) -> tuple[pd.DataFrame, Sequence[float] |
     return frame.loc[frame[col.FEATURE] == feature, [col.X, col.VALUE]], view.edges.get(feature)
 
 
-def _caption(panels: Sequence[SheetPanel], counts: pd.DataFrame, feature: str) -> str:
-    """Return the caption: what is drawn, and what is omitted."""
-    average = panels[0].average
-    more = len(average) - len(most_frequent(average, counts)) if has_levels(average) else 0
-    return spaced(f"Effects of {name(feature)}.", f"{count(more, 'rarer level')} not drawn." if more else "")
-
-
 def _others(ledger: Ledger, features: Sequence[str]) -> Table:
     """Return a line for each feature without a sheet, and for each group of features."""
-    prediction = ledger.ranking(ids.SHAP_IMPORTANCE, "prediction")
-    every = (
-        ("mean absolute Shapley value", prediction),
-        ("increase in loss", ledger.loss),
-        ("increase in uncertainty", ledger.uncertainty),
-    )
-    rankings = {head: ranking for head, ranking in every if ranking is not None}
-    heads = (Column(head, unit=ranking.unit) for head, ranking in rankings.items())
+    every = (ledger.ranking(ids.SHAP_IMPORTANCE, "prediction"), ledger.loss, ledger.uncertainty)
+    heads_of = ("mean absolute Shapley value", "increase in loss", "increase in uncertainty")
+    rankings = {head: ranking for head, ranking in zip(heads_of, every, strict=True) if ranking is not None}
+    heads = (Column(head, unit=ranking.facts.unit) for head, ranking in rankings.items())
     rows = tuple(_line(ledger, feature, [*rankings.values()]) for feature in features)
     reasons = (ranking.unreliable.get(feature, "") for feature in features for ranking in rankings.values())
     return Table(
