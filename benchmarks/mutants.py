@@ -128,7 +128,7 @@ class Judge:
 def is_threshold(mutant: Mutant) -> bool:
     """Return whether a mutant changes a number that a module of rules gives outside its functions."""
     number = re.fullmatch(r"[\d.e-]+", mutant.before) and mutant.names and "api_version" not in mutant.names
-    return bool(number) and " = rule(" in (ROOT / mutant.file).read_text(encoding="utf-8")
+    return bool(number) and " = Rule.stated(" in (ROOT / mutant.file).read_text(encoding="utf-8")
 
 
 def chosen(part: str, number: int, seed: int, within: str) -> list[Mutant]:

@@ -2,18 +2,9 @@
 
 from __future__ import annotations
 
-import tomllib
-from collections.abc import Iterable, Mapping
-from functools import cache
-from importlib import resources
+from collections.abc import Iterable
 
-from .rule import Rule, powers, rates
-
-
-@cache
-def texts() -> Mapping[str, Mapping[str, str]]:
-    """Return the meaning of each code of this package, and the action that it asks for."""
-    return tomllib.loads(resources.files(__package__).joinpath("findings.toml").read_text(encoding="utf-8"))
+from .rule import Rule, powers, rates, stated
 
 
 def page(rule: Rule, check: str) -> str:
@@ -29,7 +20,7 @@ def page(rule: Rule, check: str) -> str:
 
 
 def _lines(rule: Rule, check: str) -> Iterable[str]:
-    text = texts().get(rule.code, {})
+    text = stated().get(rule.code, {})
     yield f"# {rule.code}: {rule.title}"
     if text:
         yield from ("", text["meaning"], "", f"Example: *{text['example']}*")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -136,6 +137,18 @@ class Rule:
     options: Sequence[str] = ()
     thresholds: Mapping[str, float] = field(default_factory=dict)
 
+    @classmethod
+    def stated(cls, code: str, **shared: float) -> Rule:
+        """Return the rule that ``findings.toml`` states under a code; `shared` are thresholds of other code, too.
+
+        Examples
+        --------
+        >>> Rule.stated("UQ401").title
+        'Realised importance falls short of model-implied importance'
+        """
+        parts = {key: value for key, value in stated()[code].items() if key in cls.__dataclass_fields__}
+        return cls(**parts | {"code": code, "thresholds": parts.get("thresholds", {}) | shared})
+
     def __post_init__(self) -> None:
         """Refuse a rule that may be raised without a severity, or that names a threshold it has not."""
         if not self.grades or self.graded[-1].limits:
@@ -222,6 +235,12 @@ class Check(Protocol):
 
     def check(self, run: Run) -> Outcome:
         """Judge the run."""
+
+
+@cache
+def stated() -> Mapping[str, Mapping[str, Any]]:
+    """Return the rule of each code of this package, its meaning, an example, and the action that it asks for."""
+    return tomllib.loads(resources.files(__package__).joinpath("findings.toml").read_text(encoding="utf-8"))
 
 
 class Rate(NamedTuple):

@@ -14,7 +14,7 @@ from scipy.special import chdtrc, chdtri
 from ...checks import reading
 from ...checks.family import Judge, NotJudgedError, Said, TableCheck, family, needed, require
 from ...checks.reading import RuleOutcome, SignVerdict, listed, measure_words, method_words
-from ...checks.rule import Rule, limits
+from ...checks.rule import Rule
 from ...core.model.results import Result, RowValues
 from ...core.statistics.inference import MIN_SHUFFLES
 from ...core.support import options as opt
@@ -29,32 +29,8 @@ from ...evidence.view import EstimateLine, by_feature, lines_of
 from ..shared.checks import about
 from ..shared.estimates import grouped
 
-HALF = 0.5  # of the features at most lead a ranking
-LEADS = "place <= top and share <= half"
-
-
-CONTRADICTED = Rule(
-    code="UQ601",
-    title="Two methods contradict each other about a leading feature",
-    options=("top", "min_rank_gap"),
-    thresholds={"half": HALF},
-    when="One method's rank interval lies within the first {top} ({half:pct} of the features if "
-    "fewer); the rank interval of another method for the same question and kind of number starts {min_rank_gap} or "
-    "more places lower.",
-    raised=(f"{LEADS} and rank_gap >= min_rank_gap",),
-    rests_on="klein:rank intervals that are apart",
-)
-WITHOUT_BENEFIT = Rule(
-    code="UQ602",
-    title="A driver of the prediction has no importance for the loss",
-    options=("top", "level"),
-    thresholds={"half": HALF},
-    when="Every ranking of the prediction with intervals places the feature within the first {top} "
-    "({half:pct} of the features if fewer), its permutation importance for every loss is about 0 or "
-    "negative (level {level}, Holm-adjusted over features), and another feature's is positive.",
-    raised=(f"{LEADS} and lowered <= 0 and p_negative <= level and p_other <= level",),
-    rests_on="breiman:permutation importance",
-)
+CONTRADICTED = Rule.stated("UQ601")
+WITHOUT_BENEFIT = Rule.stated("UQ602")
 
 
 @dataclass(frozen=True)
@@ -190,7 +166,7 @@ def _leading(rule: Rule, rankings: Sequence[Ranking]) -> dict[str, dict[str, flo
         upper = [table[feature].upper for table in tables]
         parts = [place / len(table) for place, table in zip(upper, tables, strict=True)]
         places = {"place": max(upper), "share": max(parts)}
-        if all(limit.holds(places, rule.thresholds) for limit in limits(LEADS)):
+        if all(limit.holds(places, rule.thresholds) for limit in rule.conditions[0] if limit.observed in places):
             leading[feature] = places
     return leading
 
@@ -261,35 +237,9 @@ BY_INTERVAL = "by its interval"
 ROLES = {"prediction": "the prediction", "loss": "the loss", "uncertainty": "the uncertainty"}
 
 
-OPEN_LEADER = Rule(
-    code="UQ501",
-    title="The leading feature is inconclusive",
-    options=("top",),
-    thresholds={"half": 0.5},
-    when="The leader's importance matters, and its rank interval (all ranks together) reaches beyond rank "
-    "{top}, or beyond {half:pct} of the features if they are fewer. This is no statement about the model.",
-    raised=("rank > top", "share > half"),
-    rests_on="klein:simultaneous rank intervals",
-)
-MOVED_BY_SHUFFLES = Rule(
-    code="UQ502",
-    title="Importances depend on the random permutations",
-    options=("max_shuffle_variance", "level"),
-    when="The random permutations have more than {max_shuffle_variance:pct} of the variance of a measure's importances "
-    "that are not about 0, by the lower end of the interval (level {level} over all measures).",
-    raised=("share > max_shuffle_variance and p_adjusted <= level",),
-    rests_on="se² = var(g)/n + σ²/(nm): the second term is due to the permutations and falls with their number m",
-)
-ON_FEW_ROWS = Rule(
-    code="UQ503",
-    title="The sign of an importance depends on a few observations",
-    options=("row_share",),
-    when="The verdict is positive or negative, and without the {row_share:pct} of the observations that support it "
-    "most (at least one) the importance is 0 or of the other sign.",
-    raised=("share <= row_share", "rows <= 1"),
-    rests_on="The mean of the remaining observations' terms is, to first order, the importance without the omitted "
-    "observations",
-)
+OPEN_LEADER = Rule.stated("UQ501")
+MOVED_BY_SHUFFLES = Rule.stated("UQ502")
+ON_FEW_ROWS = Rule.stated("UQ503")
 
 
 def _open_leaders(rule: Rule, run: Run) -> RuleOutcome:

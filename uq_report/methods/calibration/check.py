@@ -34,29 +34,9 @@ MEASURES = (
     "nll", "entropy", "width", "set_size", "variance", "aleatoric", "epistemic", "aleatoric_variance",
     "epistemic_variance",
 )  # fmt: skip
-HONEST = "E_q[−log q(Y)] = H(q): loss and entropy agree on average when y follows the model (calibration gap)"
 COVERAGE_GAP, MISCOVERAGE = "coverage_gap", "miscoverage"
 
-SKILL = Rule(
-    code="UQ001",
-    title="The predictions are no better than without the features",
-    options=("margin", "small_gain"),
-    thresholds={"worse": 0.1, "events": LEAST},
-    when="The interval of the skill (the baseline's score minus the model's: log loss, Brier score where that is "
-    "infinite, CRPS or interval score for numbers) ends below {margin:pct} of the baseline's score, or holds 0 and "
-    "ends below {small_gain:pct}; for classes, on at least {events} observations outside the most frequent class. "
-    "Where no other score shows the features to be of use: critical if it holds 0, or less, and ends below "
-    "{margin:pct}, else high. High if it ends {worse:pct} or more below 0, else medium.",
-    raised=("upper < margin and events >= events", "lower <= 0 and upper < small_gain and events >= events"),
-    grades=(
-        "critical if use <= 0 and lower <= 0 and upper < margin",
-        "high if use <= 0",
-        "high if loss >= worse",
-        "medium",
-    ),
-    rests_on="A proper score is best on average for the true distribution, so a skill above 0 is what the features "
-    "told (Gneiting & Raftery 2007)",
-)
+SKILL = Rule.stated("UQ001", events=LEAST)
 STATED_SKILL = replace(
     SKILL,
     title="Predictions no better than without features, or than stated",
@@ -65,73 +45,9 @@ STATED_SKILL = replace(
     raised=(*SKILL.raised, "reached < expected and events >= events"),
     grades=("low if upper >= small_gain", "low if lower > 0 and upper >= margin", *SKILL.grades),
 )
-RECALL = Rule(
-    code="UQ002",
-    title="The model's own decisions miss most of a class",
-    options=("recall",),
-    thresholds={"level": 0.05, "rows": LEAST, "common": 0.2, "least": 0.1, "order": 0.9},
-    when="Of a class with at least {rows} observations, the model predicts less than {recall:pct} (its recall): the "
-    "upper end of the interval is below, and the p-value of a share that large, Holm-adjusted over the classes, is "
-    "{level} or less. Low if the class is {common:pct} of the observations or more, its recall ends below "
-    "{least:pct}, and the area under the ROC curve is at least {order}, else an observation: the probabilities may be "
-    "right, and the threshold not for this use.",
-    raised=("upper < recall and p_adjusted <= level and rows >= rows",),
-    grades=("low if share >= common and upper < least and order >= order", "observation"),
-    rests_on="Exact binomial test of the recall (Clopper & Pearson 1934)",
-)
-MISCALIBRATED = Rule(
-    code="UQ101",
-    title="The predictive uncertainty does not match the outcomes",
-    options=("level", "effect", "medium", "high", "missed"),
-    thresholds={"some": 0.05, "many": 0.1},
-    when="Recalibration lowers the log loss by at least {effect} nats, and a calibration test rejects (level {level}, "
-    "Holm-adjusted) or the 90% CI of that gain is above 0; or a spread by segment lowers it by at least "
-    "{effect} nats, with an interval above 0. High if the lower end of either interval is at least {high} nats, "
-    "medium from {medium}, else low. High where the negative log-likelihood is infinite. Likewise where "
-    "{missed:pct} of the observations more than stated lie outside prediction intervals or label sets, or, without a "
-    "density, the coverage of a central interval is off by so much beyond chance: medium from {some:pct}, high from "
-    "{many:pct}. A test that rejects where recalibration gains less than {effect} nats is an observation.",
-    raised=(
-        "missed_p <= level and missed >= missed",
-        "off_p <= level and off >= missed",
-        "infinite > 0",
-        "gain >= effect and gain_lower > 0",
-        "segment >= effect and segment_lower > 0",
-        "p_adjusted <= level and gain >= effect",
-        "p_adjusted <= level and gain < effect",
-    ),
-    grades=(
-        "high if infinite > 0",
-        "high if gain >= effect and gain_lower >= high",
-        "high if segment >= effect and segment_lower >= high",
-        "high if missed >= many and missed_surely > 0",
-        "high if off >= many",
-        "medium if missed >= some and missed_surely > 0",
-        "medium if off >= some",
-        "medium if gain >= effect and gain_lower >= medium",
-        "medium if segment >= effect and segment_lower >= medium",
-        "low if gain >= effect and gain_lower > 0",
-        "low if gain >= effect and p_adjusted <= level",
-        "low if segment >= effect and segment_lower > 0",
-        "low if missed >= missed and missed_surely > 0",
-        "low if off >= missed",
-        "observation",
-    ),
-    rests_on=HONEST,
-)
-FEW_ROWS = Rule(
-    code="UQ102",
-    title="Calibration is inconclusive at this sample size",
-    options=("margin", "pass_margin"),
-    thresholds={"events": LEAST_EVENTS, "units": LEAST_UNITS},
-    when="UQ101 does not hold, and the 90% CI of the gap is not within ±{margin} nats; or there are fewer than "
-    "{units} observations, clusters or blocks, or the blocks of time are shorter than the autocorrelation asks for; or "
-    "fewer than {events} observations are outside the most frequent class; or {pass_margin:pct} of the observations "
-    "more than stated may lie outside prediction intervals or label sets, by a 90% CI.",
-    # a gap without an interval reaches infinitely far
-    raised=("reach >= margin", "units < units", "cut > 0", "events < events", "missed >= pass_margin"),
-    rests_on=HONEST,
-)
+RECALL = Rule.stated("UQ002", rows=LEAST)
+MISCALIBRATED = Rule.stated("UQ101")
+FEW_ROWS = Rule.stated("UQ102", events=LEAST_EVENTS, units=LEAST_UNITS)
 
 
 class SkillTest(NamedTuple):

@@ -22,10 +22,6 @@ from ..shared.checks import about, line_words
 from .contrasts import ALL, ERROR_RATES
 
 MISPREDICTED, MISJUDGED, USED, UNJUDGED, DIFFERING = "UQ801", "UQ802", "UQ803", "UQ804", "UQ805"
-HONEST = (
-    "E_q[Y] = mean(q) and E_q[-log q(Y)] = H(q): both hold on average for any observations when y follows the model"
-)
-MITCHELL = "mitchell:section 4"
 # measure -> which threshold its differences are judged by
 EXCESS_THRESHOLDS = {outcomes.CONFIDENCE_GAP: "effect", "coverage_90": "rate", "excess_loss": "loss"}
 PLAIN_THRESHOLDS = {
@@ -49,63 +45,11 @@ Place = tuple[str, str, str]  # a line's measure, attribute and group
 Contrasts = Mapping[Place, DifferenceLine]
 L = TypeVar("L", bound=GroupLine)
 
-PREDICTIONS = Rule(
-    code=MISPREDICTED,
-    title="Predictions are too high or too low for a group",
-    options=("level/2", "spread", "high"),
-    when="Outcomes minus predictions of a group differ from those of the other groups (level {level}, Holm-adjusted "
-    "over groups and classes), the interval beyond {spread:pct} of the outcome's standard deviation. High from {high} "
-    "times that, else medium.",
-    raised=("p_adjusted <= level and nearest_spread > spread",),
-    grades=("high if times >= high", "medium"),
-    rests_on=HONEST,
-)
-LOSSES = Rule(
-    code=MISJUDGED,
-    title="The loss of a group is not the one that the model expects",
-    options=("level/2", "effect", "some", "much", "rate", "loss", "high"),
-    when="Loss minus the loss that the model expects (its entropy) of a group differs from that of the other groups "
-    "(level {level}, Holm-adjusted over groups and measures). The size of a difference is d²/2, with d in standard "
-    "deviations of the loss by the model: what a recalibration of the group would save. Raised from {effect} nats on; "
-    "where the likelihood is not finite from {loss:pct} of the usual loss, of coverage from {rate:points} percentage "
-    "points. High if the nearer end of the interval is worth {much} nats, medium from {some}; of loss and coverage "
-    "high at {high} times the margin, medium beyond the margin. Else low.",
-    raised=tuple(f"p_adjusted <= level and {name} >= {name}" for name in ("effect", "rate", "loss")),
-    grades=("high if saved >= much", "high if times >= high", "medium if saved >= some", "medium if times > 1", "low"),
-    rests_on=HONEST,
-)
-USE = Rule(
-    code=USED,
-    title="The model uses a protected attribute, or its proxy",
-    options=("level", "spread", "used", "proxy", "stand_in", "skill"),
-    when="An attribute is an input of the model, and permuting it changes predictions by at least {used:pct} of the "
-    "outcome's standard deviation on average. Or when a feature associated with it by at least {proxy} is permuted, a "
-    "group's predictions lose some of their contrast to the other groups (level {level}, Holm-adjusted), the interval "
-    "beyond {spread:pct} of that. Medium where the predictions of the group exceed its outcomes in the same direction, "
-    "relative to the other groups, the interval beyond the same margin; low for the attribute itself, and for a "
-    "proxy: an association of {stand_in}. Else observation, also where all features together predict the attribute "
-    "with an R² of at least {skill}.",
-    raised=("p_adjusted <= level and lost > spread and association >= proxy", "used >= used", "skill >= skill"),
-    grades=("medium if exceeding > spread", "low if used >= used", "low if association >= stand_in", "observation"),
-    rests_on=MITCHELL,
-)
-SMALL = Rule(
-    code=UNJUDGED,
-    title="Groups are too small to be judged",
-    when="A group has fewer observations or clusters than are shown.",
-    raised=("withheld > 0",),
-    rests_on=MITCHELL,
-)
-PLAIN = Rule(
-    code=DIFFERING,
-    title="Losses, uncertainty or error rates differ between groups",
-    options=("level/2", "loss", "entropy", "rate"),
-    when="Usual loss, entropy or an error rate of a group differs from that of the other groups (level {level}, "
-    "Holm-adjusted over groups and measures), the interval beyond {loss:pct} of the loss of all observations, "
-    "{entropy} nats or {rate:points} percentage points. Groups of different base rates do in an honest model.",
-    raised=tuple(f"p_adjusted <= level and nearest_{name} > {name}" for name in ("loss", "entropy", "rate")),
-    rests_on=MITCHELL,
-)
+PREDICTIONS = Rule.stated(MISPREDICTED)
+LOSSES = Rule.stated(MISJUDGED)
+USE = Rule.stated(USED)
+SMALL = Rule.stated(UNJUDGED)
+PLAIN = Rule.stated(DIFFERING)
 
 
 class GroupTest(NamedTuple):

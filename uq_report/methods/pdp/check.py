@@ -147,17 +147,7 @@ def _steps(
 
 
 SIGNS = {"increasing": 1.0, "decreasing": -1.0}
-AGAINST = Rule(
-    code="UQ901",
-    title="The model violates an expected direction",
-    options=("level", "min_size", "high_size"),
-    when="A step of the PDP or ALE of {measure} goes against the stated direction (level {level}, Holm-adjusted over "
-    "all steps) by at least {min_size:pct} of the curve's range; high if such steps make up {high_size:pct} of it, "
-    "else medium.",
-    raised=("p_adjusted <= level and step >= min_size",),
-    grades=("high if steps >= high_size", "medium"),
-    rests_on="Stated expectation; errors of changes: apley:section 2",
-)
+AGAINST = Rule.stated("UQ901")
 
 
 class DirectionCurve(NamedTuple):

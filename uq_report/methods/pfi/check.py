@@ -29,7 +29,6 @@ from ...evidence.view import by_feature, largest_first, of_measure
 from ..shared.checks import LEAST, about, class_counts, events, line_words, too_few, wrong_level
 
 OVER, UNDER = "UQ401", "UQ402"
-RESTS_ON = "E[S(q̃, Y) − S(q, Y)] = divergence of q̃ from q if Y follows q, for a proper score S"
 NAMED = 3  # features named
 _REMEDY = "Reduce over-fitting: regularise, and remove memorised features. Look for leaks in the training data."
 _REMEDY_OF_COUNTS = (
@@ -69,30 +68,8 @@ class Tested(NamedTuple):
         return max(self.line.lower - self.margin, -self.margin - self.line.upper)
 
 
-OVER_CLAIMED = Rule(
-    code=OVER,
-    title="Realised importance falls short of model-implied importance",
-    options=("level", "min_size", "min_share", "medium", "high"),
-    when="Model-implied minus realised importance of all features together, or of one with at least {min_size:pct} of "
-    "the largest model-implied importance, is above the margin and above {min_share:pct} of the model-implied one "
-    "(level {level}, adjusted over features; lower end of the interval). High if the realisation ratio of all features "
-    "together is at most {high:pct}, medium up to {medium:pct}, else low. The features named exceed the limits "
-    "themselves, and the 80% CI of their ratio ends below {high:pct}; the smallest is first. Where a feature's "
-    "realised importance is below the margin's negative (one-sided test, level {level}, Holm-adjusted over features), "
-    "it makes predictions worse: the lowest that exceeds the limits itself is named alone, as the cause.",
-    raised=("p_adjusted <= level and beyond > 0 and claim >= min_size and missing > min_share",),
-    grades=("high if share <= high", "medium if share <= medium", "low"),
-    rests_on=RESTS_ON,
-)
-UNDER_CLAIMED = Rule(
-    code=UNDER,
-    title="Realised importance exceeds model-implied importance",
-    options=("level",),
-    when="Model-implied minus realised importance of a feature, or of all together, is below the margin's "
-    "negative (level {level}, adjusted over features).",
-    raised=("p_adjusted <= level and beyond > 0",),
-    rests_on=RESTS_ON,
-)
+OVER_CLAIMED = Rule.stated(OVER)
+UNDER_CLAIMED = Rule.stated(UNDER)
 
 
 @dataclass(frozen=True)
@@ -307,22 +284,7 @@ class SingleFeatureInfo(NamedTuple):
     most: float
 
 
-LEAKS = Rule(
-    code="UQ411",
-    title="A single feature almost determines the outcome",
-    options=("share", "variance"),
-    thresholds={"high": 0.9, "critical": 0.98, "events": LEAST},
-    when=(
-        "The mutual information of the feature and the outcome is at least {share:pct} of the entropy of a class, with "
-        "at least {events} observations outside the most frequent class, or corresponds to at least {variance:pct} of "
-        "the variance of a number (Gaussian copula); by the lower end of its interval (the run's level, "
-        "Bonferroni-adjusted over features). Critical from {critical:pct} of the entropy, medium below {high:pct}, "
-        "else high."
-    ),
-    raised=("share >= share and events >= events", "variance >= variance"),
-    grades=("critical if share >= critical", "medium if share < high", "high"),
-    rests_on="I(x; y) is at most H(y), and reaches it only where x fixes y (Cover & Thomas 2006)",
-)
+LEAKS = Rule.stated("UQ411", events=LEAST)
 
 
 def _leaks(rule: Rule, run: Run) -> RuleOutcome:
@@ -428,20 +390,7 @@ def _cost(feature: SingleFeatureInfo, run: Run) -> str:
     return f" Permuting it increases the log loss by {line_words(line, 'nats')}{leak}."
 
 
-OUTDONE = Rule(
-    code="UQ003",
-    title="A single feature is more informative than the whole model",
-    options=("level", "margin"),
-    thresholds={"high": 0.5, "events": LEAST},
-    when=(
-        "The mutual information of a feature and the class exceeds the model's skill (log loss) by more than {margin} "
-        "nats (level {level}, Holm-adjusted over features), with at least {events} observations outside the most "
-        "frequent class. High where the skill is below {high:pct} of the mutual information, else medium."
-    ),
-    raised=("p_adjusted <= level and more > margin and events >= events",),
-    grades=("high if share < high", "medium"),
-    rests_on="I(x; y) is the skill of the best prediction from x alone (Cover & Thomas 2006)",
-)
+OUTDONE = Rule.stated("UQ003", events=LEAST)
 
 
 def _outdone(rule: Rule, run: Run) -> RuleOutcome:

@@ -31,39 +31,9 @@ from ..shared.checks import about
 
 LEADING = 3  # places of the ranking that the sentence of UQ201 looks at
 
-HIDDEN = Rule(
-    code="UQ201",
-    title="Correlated features hide each other's importance",
-    options=("level",),
-    when=(
-        "The importance of a feature rises by more than its margin if its partner features are permuted as well "
-        "(interval, and level {level}, Holm-adjusted over features). Correlated features cause this in a sound model "
-        "too."
-    ),
-    raised=("p_adjusted <= level and beyond > 0",),
-    rests_on="pereira:definition 2.3",
-)
-UNNOTICED = Rule(
-    code="UQ202",
-    title="Corrupted values of a predictable feature are not signalled",
-    options=("level", "margin"),
-    thresholds={"predictable": 0.1},
-    when="Permuting a feature increases the log loss (Likelihood-PFI is positive), and by more than {margin} nats "
-    "more than the stated uncertainty (Entropy-PFI); level {level}, Holm-adjusted over features. The other features "
-    "predict it with an R² of at least {predictable}: values of a feature that nothing predicts no model could detect.",
-    raised=("p_likelihood <= level and p_unnoticed <= level and unnoticed > margin and predicted >= predictable",),
-    rests_on="L - E is the part of the increase in log loss that the stated uncertainty does not signal",
-)
-REPEATED = Rule(
-    code="UQ203",
-    title="Two features are nearly copies of each other",
-    options=("level", "repeated"),
-    when="The R² of each of two features from the others is above {repeated} (level {level}, Holm-adjusted over "
-    "features), and the association of the two is at least {repeated}.",
-    raised=("p_one <= level and p_other <= level and association >= repeated",),
-    grades=("low",),
-    rests_on="wood:figure 9",
-)
+HIDDEN = Rule.stated("UQ201")
+UNNOTICED = Rule.stated("UQ202")
+REPEATED = Rule.stated("UQ203")
 
 
 def _hidden(rule: Rule, run: Run) -> RuleOutcome:

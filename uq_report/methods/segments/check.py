@@ -28,49 +28,9 @@ from ..shared.checks import about, wrong_level
 OVERSURE, CONCENTRATED, WRONG_MEAN = "UQ121", "UQ122", "UQ123"
 NATS = "nats"
 
-OVER_CONFIDENT = Rule(
-    code=OVERSURE,
-    title="In a segment the model is over-confident",
-    options=("level/2", "margin", "loss", "medium", "high", "share"),
-    when="A leaf of a small tree, no larger than the other leaves together, judged on observations that the tree has "
-    "not seen: the loss exceeds the loss that the model expects (its entropy) by more than {margin} nats, where the "
-    "likelihood is not finite {loss:pct} of the usual loss, and by more than for the other observations (level "
-    "{level}, Holm-adjusted over segments). High if the interval lies beyond {high} times that and at least "
-    "{share:pct} of the observations are affected, medium beyond {medium} times, else low.",
-    raised=("p_adjusted <= level and margin > margin", "p_adjusted <= level and loss > loss"),
-    grades=("high if times >= high and share >= share", "medium if times >= medium", "low"),
-    rests_on="E_q[-log q(Y)] = H(q): loss and expected loss agree on average for any observations when y follows the "
-    "model",
-)
-UNCERTAIN = Rule(
-    code=CONCENTRATED,
-    title="The model's uncertainty is concentrated in a segment",
-    options=("level/2", "entropy", "spread"),
-    when="A leaf of a small tree, no larger than the other leaves together, judged on observations that the tree has "
-    "not seen: the uncertainty is higher than for the other observations (level {level}, Holm-adjusted over segments), "
-    "by more than {entropy} nats, in other units {spread:pct} of the mean over all observations, by the lower end of "
-    "the interval.",
-    raised=("p_adjusted <= level and entropy > entropy", "p_adjusted <= level and spread > spread"),
-    rests_on="athey",
-)
-MISPREDICTED = Rule(
-    code=WRONG_MEAN,
-    title="In a segment predictions are wrong on average",
-    options=("level", "margin", "medium", "high", "small"),
-    when="Leaves of trees on the residual, grown on a part of the observations and judged on the others, and the same "
-    "with the parts exchanged: the mean of outcome minus prediction d, in standard deviations of the model, is beyond "
-    "the margin d²/2 = {margin} nats per observation, and further from 0 than that of the other observations (level "
-    "{level}, Holm-adjusted over segments and classes). High if the lower end of the 90% CI of |d| lies beyond "
-    "{high} times the margin, medium beyond {medium} times, else low. An observation beyond {small} nats.",
-    raised=("p_small <= level and nats > small",),
-    grades=(
-        "high if p_adjusted <= level and nats > margin and times >= high",
-        "medium if p_adjusted <= level and nats > margin and times >= medium",
-        "low if p_adjusted <= level and nats > margin",
-        "observation",
-    ),
-    rests_on="E[Y − E_q Y] = 0 in any observations when y follows the model; athey",
-)
+OVER_CONFIDENT = Rule.stated(OVERSURE)
+UNCERTAIN = Rule.stated(CONCENTRATED)
+MISPREDICTED = Rule.stated(WRONG_MEAN)
 
 
 def _oversure(rule: Rule, run: Run) -> RuleOutcome:

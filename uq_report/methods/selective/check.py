@@ -17,19 +17,7 @@ from ...evidence.run import Run
 from ...evidence.selective import SelectiveLine, SelectiveView
 from ..shared.checks import about
 
-UNORDERED = Rule(
-    code="UQ111",
-    title="The uncertainty is not shown to find the errors",
-    options=("errors", "constant", "part"),
-    thresholds={"power": 2.93},  # z(0.95) + z(0.90): a gain as implied is then shown in 9 of 10 samples
-    when="The gain in loss from ordering the observations by their uncertainty has a 90% CI that reaches 0, "
-    "although the losses that the model itself expects imply a gain of at least {power} standard errors. Judged from "
-    "{errors:g} errors on, and where the implied gain is at least {constant:pct} of the largest possible. Low if the "
-    "interval ends below {part:pct} of the implied gain, else an observation.",
-    raised=("lower <= 0 and power >= power and errors >= errors and implied >= constant",),
-    grades=("low if upper < part", "observation"),
-    rests_on="traub",
-)
+UNORDERED = Rule.stated("UQ111")
 
 
 def _unordered(rule: Rule, run: Run) -> RuleOutcome:

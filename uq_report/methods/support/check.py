@@ -41,64 +41,11 @@ OUTSIDE_ROWS, NEW_VALUES = "UQ301", "UQ303"
 LOW = {OUTSIDE_ROWS: "margin", NEW_VALUES: "low", "UQ304": "low"}  # the threshold of a low finding
 OF_MODEL = ("UQ101", "UQ121", "UQ123", "UQ401", "UQ402", "UQ001", "UQ003")
 
-OUTSIDE = Rule(
-    code=OUTSIDE_ROWS,
-    title="Observations lie outside the training domain",
-    options=("level/2", "margin"),
-    thresholds={"high": 0.25, "medium": 0.1},
-    when="More observations are outside the training domain than of a sample drawn as the training sample (exact test, "
-    "level {level}). High if the excess over the share expected by construction is at least {high:pct} of the "
-    "observations, medium from {medium:pct}, low from {margin:pct}, else an observation.",
-    raised=("p_value <= level",),
-    grades=("high if excess >= high", "medium if excess >= medium", "low if excess >= margin", "observation"),
-    rests_on="Conformal p-values: observations drawn as the training sample are exchangeable with it (Vovk et al. "
-    "2005)",
-)
-SHUFFLED = Rule(
-    code="UQ302",
-    title="Permuted values leave the training domain",
-    options=("level", "shuffled"),
-    when="More than {shuffled:pct} of the observations are outside the training domain after the feature is permuted "
-    "(level {level}, Holm-adjusted over features): correlated features alone cause that.",
-    raised=("share > shuffled and p_adjusted <= level",),
-    rests_on="lecture:extrapolation",
-)
-UNSEEN = Rule(
-    code=NEW_VALUES,
-    title="Values do not occur in the training sample",
-    options=("level/2",),
-    thresholds={"low": 0.02, "medium": 0.05, "high": 0.5},
-    when="More values lie beyond the training range, have a new level or are newly missing than chance explains "
-    "(exact tests, level {level}, Holm-adjusted over features). High if at least {high:pct} of the observations are "
-    "affected, medium from {medium:pct}, low from {low:pct}, else an observation.",
-    raised=("p_adjusted <= level",),
-    grades=("high if share >= high", "medium if share >= medium", "low if share >= low", "observation"),
-    rests_on="Two samples of one population are exchangeable: every assignment of observations to them is equally "
-    "likely",
-)
-SHIFTED = Rule(
-    code="UQ304",
-    title="The distribution of a feature differs from training",
-    options=("low", "medium", "high"),
-    when="The distance of a column's distributions in the test sample and the training sample is at least {low:pct}, "
-    "by the lower end of its interval (all columns at once). High from {high:pct}, medium from {medium:pct}, else low.",
-    raised=("lower >= low",),
-    grades=("high if lower >= high", "medium if lower >= medium", "low"),
-    rests_on="Uniform bounds on empirical distributions (Massart 1990; Weissman et al. 2003)",
-)
-NEAR_COPIES = Rule(
-    code="UQ305",
-    title="Observations are near copies of training observations",
-    options=("copies", "copies_medium", "copies_high"),
-    when="More observations of the test than of the training sample lie far closer to one training observation than "
-    "to the next (ratio of both distances, at most its 1% point among training observations). The excess, by its "
-    "one-sided lower limit (99.5%), is above {copies:pct}. High above {copies_high:pct}, medium above "
-    "{copies_medium:pct}, else low.",
-    raised=("excess > copies",),
-    grades=("high if excess > copies_high", "medium if excess > copies_medium", "low"),
-    rests_on="Test and training observations of one population have the same ratio of distances to training "
-    "observations",
-)
+OUTSIDE = Rule.stated(OUTSIDE_ROWS)
+SHUFFLED = Rule.stated("UQ302")
+UNSEEN = Rule.stated(NEW_VALUES)
+SHIFTED = Rule.stated("UQ304")
+NEAR_COPIES = Rule.stated("UQ305")
 
 
 def _shuffled(rule: Rule, run: Run) -> RuleOutcome:
@@ -326,25 +273,8 @@ class Shift(TableCheck):
 NO_SCALE = "no average and local effect on a scale where models are additive (log-odds, the prediction of a number)"
 FLAT = 1e-9
 
-LOWERED = Rule(
-    code="UQ311",
-    title="Permuting a feature lowers the stated uncertainty",
-    options=("level", "margin"),
-    when="Permuting a feature lowers the entropy by more than {margin} nats on average (Entropy-PFI below "
-    "−{margin}; level {level}, Holm-adjusted over features).",
-    raised=("lowered > margin and p_adjusted <= level",),
-    rests_on="wood:section 3.5",
-)
-CURVES_DIFFER = Rule(
-    code="UQ312",
-    title="Average and local effect of a feature disagree",
-    options=("level/2", "min_share"),
-    when="On the scale where models are additive (log-odds, or the prediction of a regression) PDP and ALE along a "
-    "numeric feature change by amounts that differ by more than their errors and the grid allow (level {level}, "
-    "adjusted over all points and curves), and by more than {min_share:pct} of the largest range of any curve.",
-    raised=("share > min_share and p_adjusted <= level",),
-    rests_on="apley:section 1",
-)
+LOWERED = Rule.stated("UQ311")
+CURVES_DIFFER = Rule.stated("UQ312")
 
 
 def _surer(rule: Rule, run: Run) -> RuleOutcome:
