@@ -444,10 +444,8 @@ def _impurity(subject: Subject) -> kinds.Importance | None:
     values = np.asarray(getattr(subject.model, "feature_importances_", ()), dtype=float)
     if values.shape != (len(subject.features),):
         return None
-    title, facts = (
-        "Impurity-based importance of the model (Gini)",
-        kinds.MeasureFacts("mean decrease of impurity", "", ""),
-    )
+    title = "Impurity-based importance of the model (Gini)"
+    facts = kinds.MeasureFacts("mean decrease of impurity", "", "")
     frame = pd.DataFrame({"measure": GINI, "feature": list(subject.features), "repeat": 0, "value": values})
     frame, estimates = frame[list(kinds.Importance.columns)], kinds.bare_estimates(frame)
     names: dict[str, Any] = {"id": GINI, "explainer": ids.AGREEMENT, "title": title}

@@ -82,9 +82,8 @@ def notable_rows(engine: Engine, count: int) -> Roles:
     nearest to their medians, the two distances in units of the rows' standard deviation and added. Ties go
     to the earlier row.
     """
-    spread, loss = (
-        _leading(engine, choice) for choice in ((m.ENTROPY, m.VARIANCE, m.WIDTH), (m.NLL, m.INTERVAL_SCORE))
-    )
+    spread = _leading(engine, (m.ENTROPY, m.VARIANCE, m.WIDTH))
+    loss = _leading(engine, (m.NLL, m.INTERVAL_SCORE))
     centre = [values for values in (_leading(engine, (m.PREDICTION,)), spread) if values is not None]
     roles: dict[str, list[int]] = {}
     if spread is not None:
@@ -143,8 +142,7 @@ def at_most(training: Subject, limit: int, engine: Engine) -> Subject:
     """Return the training subject with at most `limit` rows, drawn by a stream of their own."""
     if training.n <= limit:
         return training
-    keep = np.sort(engine.rng("train rows").choice(training.n, limit, replace=False))
-    return replace(training.take(keep), sampled_from=training.n)
+    return replace(training.take(draw(engine.rng("train rows"), training.n, limit)), sampled_from=training.n)
 
 
 def plain_values(values: Any) -> list[Any]:

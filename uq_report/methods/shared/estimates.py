@@ -186,10 +186,8 @@ def diagnostic(
 
 def points(id: str, title: str, records: Any, columns: Sequence[str] = (), **parts: Any) -> Diagnostic:
     """Return a result of points without estimates; `records` are a table, or tuples in the order of its columns."""
-    frame, none = (
-        pd.DataFrame(records, columns=list(Diagnostic.columns)),
-        pd.DataFrame(columns=[*ESTIMATE_COLUMNS, *columns]),
-    )
+    frame = pd.DataFrame(records, columns=list(Diagnostic.columns))
+    none = pd.DataFrame(columns=[*ESTIMATE_COLUMNS, *columns])
     return Diagnostic(id=id, explainer=ids.explainer_of(id), title=title, frame=frame, estimates=none, **parts)
 
 

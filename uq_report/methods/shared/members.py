@@ -64,8 +64,7 @@ def n_drawn(engine: Engine) -> int:
     The members of an ensemble that was fitted once are no draws: they are the model.
     """
     adapter = engine.subject.adapter
-    drawn = isinstance(adapter, Members) and "leave_one_out" in engine.baseline.supports
-    return adapter.n_members if isinstance(adapter, Members) and drawn else 0
+    return adapter.n_members if isinstance(adapter, Members) and "leave_one_out" in engine.baseline.supports else 0
 
 
 def _without(dist: Distribution, k: int) -> Distribution:
