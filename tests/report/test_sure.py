@@ -21,8 +21,9 @@ from uq_report.evidence.run import NotRun, Run
 from uq_report.evidence.segments import OFF_SUPPORT
 from uq_report.reading.run_reader import RunReader
 from uq_report.reading.tables import CAUTION
+from uq_report.report.answer.cards import gain_words
 from uq_report.report.sections.outcomes import sure
-from uq_report.report.sections.uncertainty import gain_words, gate_words, parts_words
+from uq_report.report.sections.uncertainty import gate_words, parts_words
 
 from . import people_results
 from .cases import Case, diagnostic, estimates

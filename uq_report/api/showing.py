@@ -6,7 +6,7 @@ import sys
 import tempfile
 import webbrowser
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from html import escape
 from importlib import import_module
 from math import inf
@@ -70,8 +70,8 @@ def reported(progress: bool | Callback | None) -> Iterator[Callback | None]:
         with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
             yield Bars(bars)
     elif in_notebook():
-        with Cell(import_module("IPython.display").display) as show:
-            yield ProgressLine(show)
+        with closing(ProgressLine(import_module("IPython.display").display)) as line:
+            yield line
     else:
         yield None
 
@@ -105,11 +105,15 @@ class Bars:
 
 
 class ProgressLine:
-    """One line of text, shown anew for every part and at most every half second: ``pfi (3 of 14), 40 of 540, 12 s``."""
+    """A line below the notebook's cell at work, shown anew for every part and at most every half second.
 
-    def __init__(self, show: Callable[[str], None]) -> None:
-        self._show, self._place = show, ProgressPart()
+    ``pfi (3 of 14), 40 of 540, 12 s``; it is an output of its own, which `close` empties.
+    """
+
+    def __init__(self, display: Callable[..., Any]) -> None:
+        self._display, self._place = display, ProgressPart()
         self._started, self._shown = perf_counter(), -inf
+        self._handle: Any = None
 
     def __call__(self, step: Step) -> None:
         """Show one step."""
@@ -118,28 +122,14 @@ class ProgressLine:
         if new or now - self._shown >= SECONDS:
             self._shown = now
             done = f", {step.done} of {step.total}" if step.total else ""
-            self._show(f"{words}{done}, {now - self._started:.0f} s")
+            self._show({"text/plain": f"{words}{done}, {now - self._started:.0f} s"})
 
-
-class Cell:
-    """Text below the notebook's cell at work, as an output of its own that is emptied at the end."""
-
-    def __init__(self, display: Callable[..., Any]) -> None:
-        self._display = display
-        self._handle: Any = None
-
-    def __call__(self, text: str) -> None:
-        """Show a text in place of the one before."""
-        self._update({"text/plain": text})
-
-    def __enter__(self) -> Cell:
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
+        """Empty the output, where there is one."""
         if self._handle is not None:
-            self._update({})
+            self._show({})
 
-    def _update(self, content: dict[str, str]) -> None:
+    def _show(self, content: dict[str, str]) -> None:
         if self._handle is None:
             self._handle = self._display(content, raw=True, display_id=True)
         else:

@@ -9,7 +9,7 @@ from ..core.statistics.verdicts import holm
 from ..core.support.options import CheckedOptions
 from ..evidence.finding import SEVERITIES, Outcome, Severity
 from ..evidence.run import Run
-from ..evidence.view import View
+from ..evidence.view import View, by_key
 from .reading import RuleOutcome, absent, close
 from .rule import Check, Rule
 
@@ -113,10 +113,7 @@ def family(
     """
     adjusted = [{} for _ in tests] if p_values is None else [{"p_adjusted": p} for p in holm([*p_values]).tolist()]
     graded = [(test, rule.judge(**numbers(test), **p)) for test, p in zip(tests, adjusted, strict=False)]
-    groups: dict[Hashable, list[tuple[T, Severity]]] = {}
-    for test, severity in graded:
-        if severity:
-            groups.setdefault(by(test), []).append((test, severity))
+    groups = by_key((by(test), (test, severity)) for test, severity in graded if severity)
     return RuleOutcome(
         code=rule.code,
         findings=tuple(rule.finding(_worst(group), **said(*(test for test, _ in group))) for group in groups.values()),

@@ -20,7 +20,7 @@ from ..evidence.finding import Finding, Outcome
 from ..evidence.importance import NEGATIVE, POSITIVE, UNDETERMINED, Pfi, PfiLine
 from ..evidence.run import Run
 from ..evidence.subject import SubjectFacts
-from ..evidence.view import View, of_measure
+from ..evidence.view import View, by_key, of_measure
 
 NAMED = 6
 NAME = 200
@@ -259,9 +259,7 @@ def by_reason(reasons: Mapping[str, str]) -> tuple[str, ...]:
     >>> by_reason({"a": "", "b": "few events (7 of 200)", "c": "few events (7 of 200)"})
     ('a', 'b and c (few events, 7 of 200)')
     """
-    shared: dict[str, list[str]] = {}
-    for feature, reason in reasons.items():
-        shared.setdefault(reason, []).append(feature)
+    shared = by_key((reason, feature) for feature, reason in reasons.items())
     alone = tuple(short(feature, NAME) for feature in shared.pop("", ()))
     phrases = (f"{listed(names)} ({reason.replace(' (', ', ').replace(')', '')})" for reason, names in shared.items())
     return (*alone, *phrases)

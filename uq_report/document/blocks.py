@@ -14,6 +14,7 @@ from ..core.model.results import Result
 from ..core.support.errors import UQReportError
 from ..core.support.text import count
 from ..evidence import columns as col
+from ..evidence.view import by_key
 from .document import Badge, Block, Bullets, Callout, Cell, Column, Figure, Paragraph, Section, Table, Tint
 from .plots.frames import has_interval, interval_words
 from .text import MENTION, clean, joined, mention, name
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     import matplotlib.figure
 
 MAX_ROWS = 60
-TOP = 20  # features in a figure
 _DRAWS: ContextVar[bool] = ContextVar("draws", default=True)
 # What drawing raises of results that hold what their figure does not expect; one figure must not cost a report.
 FAILURES = (UQReportError, ArithmeticError, AttributeError, LookupError, RuntimeError, TypeError, ValueError)
@@ -141,9 +141,8 @@ def notes_of(result: Result | None) -> str:
 
 def left_out(*results: Result | None, most: int = 5) -> tuple[Bullets, ...]:
     """List what these results omit, with reasons; the full list is in the section on what was not run."""
-    shared: dict[tuple[str, str], list[str]] = {}
-    for gap in (gap for result in results if result is not None for gap in result.omissions):
-        shared.setdefault((gap.measure, gap.reason), []).append(gap.feature)
+    gaps = (gap for result in results if result is not None for gap in result.omissions)
+    shared = by_key(((gap.measure, gap.reason), gap.feature) for gap in gaps)
     unique = [omission_words(measure, reason, features) for (measure, reason), features in shared.items()]
     listed = [f"Omitted: {text}" for text in unique[:most]]
     if len(unique) > most:

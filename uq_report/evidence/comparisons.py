@@ -6,7 +6,7 @@ from typing import Any
 
 from . import ids
 from .information import ItemLine
-from .view import UNKNOWN, View
+from .view import UNKNOWN, View, by_key
 
 IN_THE_LARGE, ACCURACY_GAIN, TRAINING_GAP = "calibration_in_the_large", "accuracy_gain", "training_gap"
 NET_BENEFIT, NET_BENEFIT_GAIN, EXPECTED_COST = "net_benefit", "net_benefit_gain", "expected_cost"
@@ -112,10 +112,7 @@ class PredictionResiduals(View[BinnedResidual], id=ids.CALIBRATION_RESIDUALS):
 
     def by_feature(self) -> dict[str, list[BinnedResidual]]:
         """Return the mean residuals by feature, that with the strongest pattern first."""
-        features: dict[str, list[BinnedResidual]] = {}
-        for line in self.lines:
-            features.setdefault(line.feature, []).append(line)
-        return {feature: lines for feature, lines in features.items() if feature}
+        return by_key((line.feature, line) for line in self.lines if line.feature)
 
 
 class ThresholdLine(ItemLine):

@@ -20,6 +20,8 @@ from .frozen import Frozen, hints_of, once
 from .run import Run
 
 L = TypeVar("L", bound="EstimateLine")
+K = TypeVar("K")
+V = TypeVar("V")
 UNKNOWN = float("nan")
 
 
@@ -154,6 +156,20 @@ def by_feature(lines: Iterable[L]) -> dict[str, L]:
     for line in lines:
         table.setdefault(line.feature, line)
     return table
+
+
+def by_key(pairs: Iterable[tuple[K, V]]) -> dict[K, list[V]]:
+    """Return the values of each key, both in their order.
+
+    Examples
+    --------
+    >>> by_key([("nats", "loss"), ("W", "error"), ("nats", "uncertainty")])
+    {'nats': ['loss', 'uncertainty'], 'W': ['error']}
+    """
+    values: dict[K, list[V]] = {}
+    for key, value in pairs:
+        values.setdefault(key, []).append(value)
+    return values
 
 
 def largest_first(lines: Iterable[L], sign: int = 1) -> tuple[L, ...]:

@@ -11,16 +11,7 @@ import pandas as pd
 from ..core.model.measures import without_parts
 from ..core.model.results import Result
 from ..core.support.text import count
-from ..document.blocks import (
-    MAX_ROWS,
-    TOP,
-    intervals_caption,
-    left_out,
-    make_figure,
-    make_section,
-    make_table,
-    notes_of,
-)
+from ..document.blocks import MAX_ROWS, intervals_caption, left_out, make_figure, make_section, make_table, notes_of
 from ..document.document import Block, Bullets, Column, Paragraph, Section, Table
 from ..document.plots import attribution
 from ..document.plots.frames import number
@@ -29,6 +20,7 @@ from ..document.plots.registered import runs
 from ..document.text import clean, joined, name, sentence, spaced
 from ..evidence import columns as col
 from ..evidence.rows import Attributions
+from ..evidence.view import by_key
 from .run_reader import RunReader
 from .sentences import largest_words, margin_words, range_words, verdict_words
 from .tables import ends_table, importance_table, plain_table
@@ -37,6 +29,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as MatplotlibFigure
 
 PANELS = 3
+TOP = 20  # features in a figure
 PROFILES = 4
 ROWS = 6
 
@@ -169,10 +162,8 @@ def _attribution(e: RunReader, result: Result) -> list[Block]:
 def _roles(result: Result) -> dict[int, str]:
     """Return the observations to show with their role: those that the result names, else the first."""
     named = Attributions.from_result(result).rows
-    words: dict[int, list[str]] = {}
-    for role, rows in named.items() if isinstance(named, Mapping) else ():
-        for row in np.atleast_1d(rows):
-            words.setdefault(int(row), []).append(name(role))
+    roles = named.items() if isinstance(named, Mapping) else ()
+    words = by_key((int(row), name(role)) for role, rows in roles for row in np.atleast_1d(rows))
     present = [int(row) for row in dict.fromkeys(result.frame[col.ROW])]
     return {row: ", ".join(words[row]) for row in words if row in present} or dict.fromkeys(present[:1], "")
 

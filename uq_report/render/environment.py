@@ -14,16 +14,9 @@ from math import ceil
 from pathlib import Path
 from typing import Any, NamedTuple, NoReturn
 
-from jinja2 import (
-    ChoiceLoader,
-    FileSystemLoader,
-    PrefixLoader,
-    StrictUndefined,
-    TemplateAssertionError,
-    nodes,
-)
+from jinja2 import ChoiceLoader, FileSystemLoader, PrefixLoader, StrictUndefined, nodes
 from jinja2.compiler import CodeGenerator, Frame
-from jinja2.exceptions import TemplateNotFound, TemplateSyntaxError
+from jinja2.exceptions import TemplateAssertionError, TemplateNotFound, TemplateSyntaxError
 from jinja2.runtime import Context, Macro
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 

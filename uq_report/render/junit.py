@@ -22,6 +22,7 @@ class JunitRenderer:
 
     Examples
     --------
+    >>> from uq_report.document.document import CheckEntry
     >>> done = CheckEntry("leak", "Leak", "passed", "")
     >>> audit = Document(title="Audit", subtitle="", as_of="2026-11-21", generator="uq", evidence_sha256="0",
     ...                  checks=(done,))

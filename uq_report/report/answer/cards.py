@@ -16,16 +16,7 @@ from ...evidence.view import by_feature
 from ...reading.run_reader import FAILED, RunReader
 from ...reading.sentences import amount, apart, estimate_words, percent, share, unbracketed
 from ..sections.outcomes import ITEMS_WITH_SKILL, in_the_large
-from ..sections.uncertainty import (
-    UNTESTED,
-    USEFULNESS,
-    gain_words,
-    ordering_words,
-    referral_words,
-    score_name,
-    verdict,
-    why_open,
-)
+from ..sections.uncertainty import UNTESTED, USEFULNESS, ordering_words, referral_words, score_name, verdict
 
 PERFORMANCE, CALIBRATION = "Performance", "Calibration"
 NOT_TESTED = "Not tested"
@@ -217,6 +208,14 @@ def _direction(e: RunReader, view: CalibrationView, gap: ScoreLine) -> str:
     return f"Outcomes do not follow the stated distributions. The calibration gap, {_words(gap)}, has no clear sign."
 
 
+def gain_words(view: CalibrationView) -> str:
+    """Say what recalibration gains, where its interval is above 0."""
+    gain = view.of("recalibration_gain")
+    if gain is None or not gain.lower > 0:
+        return ""
+    return f"Recalibration gains {estimate_words(gain, 'nats')}."
+
+
 def _limited(e: RunReader) -> str:
     """Return the most severe open finding that limits calibrated distributions."""
     finding = next((f for f in e.findings if f.code in LIMITS and f.severity != "observation"), None)
@@ -228,7 +227,9 @@ def _undecided(e: RunReader, view: CalibrationView, gap: ScoreLine) -> str:
     margin, text = e.gap_margin, f"Calibration gap {_words(gap)}"
     if not isfinite(margin) or max(-gap.lower_90, gap.upper_90) < margin:
         return f"{text}."
-    return spaced(f"{text}; tolerance ±{margin:g}.", why_open(e, view, gap))
+    outside, size = gap.lower_90 > margin or gap.upper_90 < -margin, view.gap_size(margin)
+    needed = "" if size is None else size.sentence
+    return spaced(f"{text}; tolerance ±{margin:g}.", sentence(e.gate.reason) if outside else needed)
 
 
 def _words(gap: ScoreLine, sign: int = 1) -> str:

@@ -16,7 +16,7 @@ from ...document.text import joined, mention, mentions, name, spaced
 from ...evidence import columns as col
 from ...evidence import importance as views
 from ...evidence.information import WITHOUT_TARGET, RedundancyView
-from ...evidence.view import EstimateLine, by_feature, of_measure
+from ...evidence.view import EstimateLine, by_feature, by_key, of_measure
 from ...reading.rank_ranges import FeatureRanking, RankedFeature, answers, sample_size
 from ...reading.run_reader import RunReader
 from ...reading.sentences import apart, scaled
@@ -319,18 +319,14 @@ class Corrupted(NamedTuple):
 
     @property
     def case(self) -> str:
-        """Which sentence says what happens; empty where that is inconclusive."""
+        """The key of the sentence that says what happens; those without one are inconclusive."""
         hidden = self.gap.item == views.HIDDEN
         if self.predicted is not None and (hidden or self.gap.item == views.OPEN_RISE):
             if self.predicted.upper < PREDICTABLE:
                 return UNPREDICTABLE
             if hidden and self.predicted.estimate >= PREDICTABLE:
                 return IN_PART
-        return (
-            self.gap.item
-            if self.gap.item in (views.HIDDEN, views.LESS, views.ALIKE, views.MORE, views.CONFIDENT)
-            else ""
-        )
+        return self.gap.item
 
 
 UNPREDICTABLE, IN_PART = "not predictable", "predictable in part"
@@ -338,10 +334,8 @@ UNPREDICTABLE, IN_PART = "not predictable", "predictable in part"
 
 def corrupted(e: RunReader) -> str:
     """Say of the features whose corruption costs most whether it is visible in the stated uncertainty."""
-    cases: dict[str, list[Corrupted]] = {}
-    for one in _corrupted(e):
-        cases.setdefault(one.case, []).append(one)
-    return spaced(*(_SENTENCES[case].format(loss=e.log_score, **_words(some)) for case, some in cases.items() if case))
+    cases = by_key((one.case, one) for one in _corrupted(e) if one.case in _SENTENCES)
+    return spaced(*(_SENTENCES[case].format(loss=e.log_score, **_words(some)) for case, some in cases.items()))
 
 
 def _words(some: Sequence[Corrupted]) -> dict[str, str]:

@@ -19,7 +19,7 @@ from ...evidence.finding import SEVERITIES, Finding
 from ...evidence.importance import CLAIMED, Claims, Pfi
 from ...evidence.outcomes import CalibrationView
 from ...evidence.rows import OUTSIDE, SupportView
-from ...evidence.view import of_measure
+from ...evidence.view import by_key, of_measure
 from ...reading.rank_ranges import FeatureRanking, answers, leader, leading
 from ...reading.rating import NO_VERDICT, recommended, tally
 from ...reading.run_reader import FAILED, NLL, OPEN, SEVERITY_TONES, RunReader
@@ -140,16 +140,12 @@ def as_lines(answer: Conclusion) -> list[str]:
     lines = [f"{answer.recommendation.text}. {answer.because}", answer.conditions, answer.assumption]
     lines += [answer.undecidable, *(f"{card.title}: {_head(card)}." for card in answer.cards)]
     lines += [f"{k}. {text}" for k, text in enumerate(answer.drives, 1)]
-    lines += [f"Action: {step.lead}{_aside(step)}" for step in answer.actions]
+    lines += [f"Action: {step.lead}{f' ({step.aside})' * bool(step.aside)}" for step in answer.actions]
     return [unmarked(line) for line in (*lines, answer.foot) if line]
 
 
 def _head(card: Card) -> str:
     return f"{card.headline} {card.aside}".strip()
-
-
-def _aside(step: Step) -> str:
-    return f" ({step.aside})" if step.aside else ""
 
 
 STEPS = 3
@@ -239,9 +235,7 @@ def largest_sample(e: RunReader) -> str:
 
 def actions(e: RunReader) -> tuple[Step, ...]:
     """Return at most three actions, one for findings of the same remedy; without open findings, monitoring."""
-    shared: dict[str, list[Finding]] = {}
-    for finding in _to_act_on(e):
-        shared.setdefault(_lead(finding), []).append(finding)
+    shared = by_key((_lead(finding), finding) for finding in _to_act_on(e))
     steps = [_step(e, lead, findings) for lead, findings in list(shared.items())[:STEPS]]
     return tuple(steps) or (_watch(e),)
 

@@ -10,12 +10,11 @@ import numpy as np
 import pandas as pd
 
 from ...core.model.results import MeasureFacts, Result
-from ...core.support.numbers import number
 from ...document.blocks import make_figure, make_section, make_table, paragraphs
 from ...document.document import Attachment, Block, Cell, Column, Document, Facts, Section
 from ...document.plots import attribution, style
 from ...document.plots.frames import axis_label
-from ...document.text import clean, joined, name
+from ...document.text import clean, joined, name, number
 from ...evidence import columns as col
 from ...evidence import ids
 from ...runner import plugins

@@ -14,23 +14,14 @@ from math import copysign, inf
 
 from ...core.support.text import count
 from ...document import document as kinds
-from ...document.blocks import (
-    bullets,
-    intervals_caption,
-    left_out,
-    make_figure,
-    make_section,
-    make_table,
-    paragraphs,
-    tables,
-)
+from ...document.blocks import bullets, intervals_caption, left_out, make_figure, make_section, paragraphs, tables
 from ...document.document import Block
 from ...document.text import clean, interval, items, joined, mention, name, sentence, spaced, value_words
 from ...evidence.finding import SEVERITIES, Finding
 from ...evidence.rows import CompareImportance, CompareReliance, CompareScores, PairedLine
 from ...evidence.run import FindingChange, Run, RunChanges, ValueChange
 from ...evidence.subject import SubjectFacts
-from ...evidence.view import of_measure, table_of
+from ...evidence.view import by_key, of_measure, table_of
 from ...reading.run_reader import RunReader, as_cell, severity_badge
 from ...reading.sentences import estimate_words, scaled
 from ...reading.tables import FEATURE, INTERVAL, Field, line_table
@@ -79,8 +70,8 @@ def benchmarked(e: RunReader) -> tuple[Block, ...]:
     caption = (
         f"Scores beside those of the benchmark, on the same observations. {intervals_caption(table_of(view.lines))}"
     )
-    table = make_table("performance-benchmark", caption, columns, rows, evidence=view.id)
-    return (*paragraphs(text), table, *left_out(view.result))
+    table = tables("performance-benchmark", caption, columns, rows, evidence=view.id)
+    return (*paragraphs(text), *table, *left_out(view.result))
 
 
 def _beside(e: RunReader, line: PairedLine) -> tuple[str, str, str]:
@@ -104,10 +95,8 @@ def better(e: RunReader, other: str = "challenger") -> tuple[kinds.Badge, str]:
     if not apart:
         differences = joined([f"{score_name(e, line.measure)} {_value(e, line)}" for line in losses])
         return ALIKE, f"Neither model is shown to predict better. Differences: {differences}."
-    sides: dict[str, list[str]] = {}
-    for line in apart:  # deteriorations first
-        words = f"{score_name(e, line.measure)}, {_value(e, line)}"
-        sides.setdefault("worse" if line.estimate > 0 else "better", []).append(words)
+    named = ((x, f"{score_name(e, x.measure)}, {_value(e, x)}") for x in apart)  # deteriorations first
+    sides = by_key(("worse" if line.estimate > 0 else "better", words) for line, words in named)
     badge = MIXED if len(sides) > 1 else WORSE if "worse" in sides else BETTER
     text = "; and ".join(f"{side} by {joined(words)}" for side, words in sides.items())
     return badge, f"The {other} predicts {text}."
@@ -168,9 +157,7 @@ def _reliance(e: RunReader) -> str:
     view = CompareReliance.find(e.run)
     if view is None:
         return ""
-    measures: dict[tuple[str, str], list[str]] = {}
-    for x in view.reliances:
-        measures.setdefault((x.who, x.feature), []).append(e.words(x.measure).title)
+    measures = by_key(((x.who, x.feature), e.words(x.measure).title) for x in view.reliances)
     texts = [f"{sentence(who)[:-1]} relies on {mention(f)}, by {joined(by)}." for (who, f), by in measures.items()]
     return " ".join(texts) or "No feature is shown to be used by one model only."
 

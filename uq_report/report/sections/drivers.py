@@ -25,7 +25,7 @@ from ...evidence import importance as views
 from ...evidence.importance import RSENS, CoverCorrected, CoverCorrectedLine
 from ...evidence.information import CONVENTIONS, COVERED, SHARE, SIZE, AgreementView, Cid
 from ...evidence.rows import Shap
-from ...evidence.view import by_feature, largest_first, of_measure
+from ...evidence.view import by_feature, by_key, largest_first, of_measure
 from ...reading import rank_ranges
 from ...reading.run_reader import RunReader
 from ...reading.sentences import NUMBERS
@@ -312,12 +312,9 @@ def _question(column: RankingColumn) -> str:
 
 def contradictions(e: RunReader, columns: Sequence[RankingColumn]) -> list[str]:
     """Say where rankings of one question disagree, a sentence for each cause, widest first."""
-    reasons, causes = _explained(e), dict[str, dict[str, list[RankGap]]]()
-    for case in partings(columns):
-        causes.setdefault(_cause(case, reasons), {}).setdefault(case.feature, []).append(case)
-    texts = []
-    for cause, cases in causes.items():
-        parts = [_parted(feature, own) for feature, own in cases.items()]
+    reasons, texts = _explained(e), []
+    for cause, cases in by_key((_cause(case, reasons), case) for case in partings(columns)).items():
+        parts = [_parted(feature, own) for feature, own in by_key((case.feature, case) for case in cases).items()]
         parts[NAMED:] = [f"{len(parts) - NAMED} more"] if len(parts) > NAMED else []
         texts.append(f"{cause}: {'; '.join(parts)}.")
     return texts
@@ -470,11 +467,8 @@ def _readings(e: RunReader, order: Sequence[str]) -> dict[str, list[str]]:
     """Return the features of each reading, those that matter most for the loss first."""
     view = views.PfiReading.find(e.run)
     readings = {} if view is None else view.readings
-    features: dict[str, list[str]] = {reading: [] for reading in READINGS}
-    for feature in order:
-        if feature in readings:
-            features.setdefault(readings[feature], []).append(feature)
-    return {reading: names for reading, names in features.items() if names}
+    features = by_key((readings[feature], feature) for feature in order if feature in readings)
+    return {reading: features[reading] for reading in dict.fromkeys((*READINGS, *features)) if reading in features}
 
 
 def _finding(e: RunReader, readings: Mapping[str, Sequence[str]]) -> str:

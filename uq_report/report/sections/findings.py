@@ -13,30 +13,18 @@ import pandas as pd
 from ...checks.policy import parse
 from ...checks.rule import rates
 from ...core.model.results import Result
+from ...core.support.numbers import interval, plain, value_words
 from ...core.support.references import cite
 from ...core.support.text import MAX_TEXT, count
 from ...document.blocks import bullets, make_section, make_table, paragraphs, tables
 from ...document.document import Badge, Block, Callout, Cell, Column, Facts, Fold, Section, Table, Tone
 from ...document.plots.frames import optional
-from ...document.text import (
-    ABSENT,
-    clean,
-    first_sentence,
-    interval,
-    items,
-    joined,
-    mentioned,
-    mentions,
-    name,
-    plain,
-    sentence,
-    spaced,
-    value_words,
-)
+from ...document.text import ABSENT, clean, first_sentence, items, joined, mentioned, mentions, name, sentence, spaced
 from ...evidence import columns as col
 from ...evidence.comparisons import SensitivityView, ThresholdLine
 from ...evidence.finding import Finding, Outcome, RuleRecord, by_cause
 from ...evidence.rows import SHUFFLED
+from ...evidence.view import by_key
 from ...reading.rating import NO_VERDICT, tally
 from ...reading.run_reader import OPEN, SEVERITY_TONES, RunReader, severity_badge
 
@@ -87,20 +75,17 @@ def rules(e: RunReader) -> Section:
         "which the rule raised a finding above observation, in the design with the highest rate. "
         "The command `uq-report docs` prints the meaning and remedy of a code."
     )
-    blocks: tuple[Block, ...] = tables(
-        "rules-table", caption, columns, sorted(rows, key=lambda row: row[0]), note=SEVERITY
-    )
-    blocks = blocks or paragraphs("No check of this run has a rule.")
-    return make_section("rules", "Rules and severities", (*blocks, *_judged(e)))
+    table = tables("rules-table", caption, columns, sorted(rows, key=lambda row: row[0]), note=SEVERITY)
+    blocks = (*(table or paragraphs("No check of this run has a rule.")), *_judged(e))
+    return make_section("rules", "Rules and severities", blocks)
 
 
 def _judged(e: RunReader) -> tuple[Table, ...]:
     """Return the observed value against its limit, finding by finding."""
     rows = [(clean(f.code, 20), about(f.features), observed_words(f), threshold_words(f)) for f in e.findings]
     columns = ("finding", "feature", "observed (interval)", "limit")
-    return tables(
-        "rules-judged", "Open findings: observed values and limits, in the units of their rules.", columns, rows
-    )
+    caption = "Open findings: observed values and limits, in the units of their rules."
+    return tables("rules-judged", caption, columns, rows)
 
 
 def checks_ended(e: RunReader) -> Section:
@@ -128,9 +113,7 @@ def sensitivity(e: RunReader) -> Section | None:
     view = SensitivityView.find(e.run)
     if view is None:
         return None
-    by_threshold: dict[tuple[str, float], list[ThresholdLine]] = {}
-    for line in view.lines:
-        by_threshold.setdefault((line.item, line.factor), []).append(line)
+    by_threshold = by_key(((line.item, line.factor), line) for line in view.lines)
     moved = {key for key, lines in by_threshold.items() if lines[0].recommendation != view.recommendation}
     names = {item: _threshold(e, item) for item, _ in by_threshold}
     rows = [
@@ -251,8 +234,8 @@ def monitoring(e: RunReader) -> Section:
     columns = ("code", "raised when", "source", "state", "observed, threshold")
     caption = "Rules of the checks, and their current state."
     table = tables("monitoring-rules", caption, columns, sorted(rows, key=lambda row: row[0]))
-    own: tuple[Block, ...] = (*paragraphs(MONITORING_LEAD, now), Facts(rows=procedure), *_triggers(e))
-    blocks: tuple[Block, ...] = (*own, *table, *_margins(e))
+    stated: tuple[Block, ...] = (Facts(rows=procedure), *_triggers(e))
+    blocks: tuple[Block, ...] = (*paragraphs(MONITORING_LEAD, now), *stated, *table, *_margins(e))
     return make_section("monitoring", MONITORING, blocks)
 
 
@@ -261,10 +244,7 @@ TRIGGERED = {"holds": Badge("not triggered", "good"), "broken": Badge("triggered
 
 def _triggers(e: RunReader) -> tuple[Table, ...]:
     """Return the monitoring triggers that the owner has stated, and the answer of this run."""
-    options = e.run.settings.get("options")
-    own = options.get("checks.policy") if isinstance(options, Mapping) else None
-    stated = own.get("require", ()) if isinstance(own, Mapping) else ()
-    rulings = [rule.judge(e.run) for rule in parse([str(rule) for rule in stated])]
+    rulings = [rule.judge(e.run) for rule in parse([*map(str, _options(e, "checks.policy").get("require", ()))])]
     rows = [(clean(x.rule), TRIGGERED.get(x.state, Badge("inconclusive", "unknown")), clean(x.words)) for x in rulings]
     return tables("monitoring-triggers", "Triggers stated by the owner.", ("must hold", "state", "observed"), rows)
 
@@ -304,10 +284,14 @@ def _observed(findings: list[Finding]) -> str:
 
 def _source(e: RunReader, key: str) -> str:
     """Return the settings key that was given for a plugin, or that it has its defaults."""
+    return clean(", ".join(f"options.{key}.{option}" for option in sorted(_options(e, key))), 200) or DEFAULT
+
+
+def _options(e: RunReader, key: str) -> Mapping[str, Any]:
+    """Return the options that were given for a plugin."""
     options = e.run.settings.get("options")
     own = options.get(key) if isinstance(options, Mapping) else None
-    names = sorted(own) if isinstance(own, Mapping) else ()
-    return clean(", ".join(f"options.{key}.{option}" for option in names), 200) or DEFAULT
+    return own if isinstance(own, Mapping) else {}
 
 
 def _margins(e: RunReader) -> tuple[Table, ...]:

@@ -14,6 +14,7 @@ from ...core.support.text import count
 from ...document.blocks import bullets, make_section, paragraphs, tables
 from ...document.document import Block, Bullets, Section
 from ...document.text import clean, items, joined, mentions, name, sentence
+from ...evidence.view import by_key
 from ...reading.rating import NO_VERDICT
 from ...reading.run_reader import RunReader
 
@@ -138,7 +139,7 @@ def _assumed(e: RunReader) -> Iterator[str]:
 
 def _not_run(e: RunReader) -> list[str]:
     """Return a sentence for each reason why methods or checks did not run."""
-    shared = _by_reason((entry.reason, name(entry.name)) for entry in e.run.not_run)
+    shared = by_key((clean(entry.reason), name(entry.name)) for entry in e.run.not_run)
     return [f"Not run: {joined(names, 12)}. {sentence(reason)}" for reason, names in shared.items()]
 
 
@@ -146,19 +147,11 @@ def _no_verdict(e: RunReader) -> list[str]:
     """Return a sentence for each reason why checks reached no verdict."""
     ended = [outcome for outcome in e.run.outcomes if outcome.state in NO_VERDICT]
     partly = [name(o.title or o.check) for o in ended if o.undecided]
-    shared = _by_reason((o.reason, name(o.title or o.check)) for o in ended if not o.undecided)
+    shared = by_key((clean(o.reason), name(o.title or o.check)) for o in ended if not o.undecided)
     return [
         *([f"Checks without a verdict on some of their rules: {joined(partly, 12)}."] if partly else []),
         *(f"No verdict: {joined(names, 12)}. {sentence(reason)}" for reason, names in shared.items()),
     ]
-
-
-def _by_reason(pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
-    """Return names by their reason."""
-    shared: dict[str, list[str]] = {}
-    for reason, about in pairs:
-        shared.setdefault(clean(reason), []).append(about)
-    return shared
 
 
 def _dependent(e: RunReader) -> Iterator[str]:
@@ -260,9 +253,7 @@ def _left_out(e: RunReader) -> tuple[Block, ...]:
 
 def _merged(rows: Iterable[tuple[Any, ...]], place: int) -> list[tuple[Any, ...]]:
     """Return rows that differ in one place only as one row, with all values of that place."""
-    shared: dict[tuple[Any, ...], list[Any]] = {}
-    for row in rows:
-        shared.setdefault((*row[:place], *row[place + 1 :]), []).append(row[place])
+    shared = by_key(((*row[:place], *row[place + 1 :]), row[place]) for row in rows)
     return [(*key[:place], tuple(dict.fromkeys(values)), *key[place:]) for key, values in shared.items()]
 
 

@@ -12,6 +12,7 @@ from ...document.blocks import bullets, make_section, make_table, paragraphs
 from ...document.document import Block, Figure, Section, Table, inside, numbers
 from ...document.text import joined, name
 from ...evidence import ids
+from ...evidence.view import by_key
 from ...reading.run_reader import RunReader
 from .model import chosen
 
@@ -96,10 +97,7 @@ def _condensed(e: RunReader, places: Places) -> tuple[Block, ...]:
     rows = [(text.title, *_row(e, point, places, named=False)) for text in every for point in text.requirements]
     caption = f"Requirements of {joined([text.title for text in every])}, as of {max(text.mapped for text in every)}."
     addressed = [row for row in rows if row[2] is not None]
-    missing: dict[str, list[str]] = {}
-    for title, heading, where, _ in rows:
-        if where is None:
-            missing.setdefault(title, []).append(heading.rstrip("."))
+    missing = by_key((title, heading.rstrip(".")) for title, heading, where, _ in rows if where is None)
     items = bullets(f"{title}: {'; '.join(headings)}." for title, headings in missing.items())
     lead = paragraphs("Not addressed in this run:" if items else "")
     return (make_table("mapping-table", caption, ("text", *COLUMNS), addressed), *lead, *items)

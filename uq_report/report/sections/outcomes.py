@@ -18,7 +18,7 @@ from ...evidence.importance import ALL_FEATURES, CLAIMED, DELIVERED, DIFFERENCE,
 from ...evidence.outcomes import LOG_SCORE, CalibrationView, Decisions, ScoreLine
 from ...evidence.rows import SupportDistribution
 from ...evidence.segments import ALL_ROWS, LEVEL, SegmentFeatures, SegmentLine, SegmentPeriods, SegmentsView
-from ...evidence.view import View, by_feature, largest_first
+from ...evidence.view import View, by_feature, by_key, largest_first
 from ...reading.run_reader import RunReader
 from ...reading.sentences import amount, estimate_words, is_share, mark, scaled, share, unbracketed, unreliable_words
 from ...reading.tables import key_words
@@ -256,17 +256,18 @@ def _training(line: ScoreLine) -> str:
 
 def _skill(e: RunReader, lines: Sequence[ScoreLine]) -> str:
     """Say whether the model outperforms the no-feature baseline, as far as the intervals show it."""
-    sides: dict[str, list[str]] = {}
-    for line in lines:
-        if line.is_skill:
-            other_side = "performs worse than" if line.upper < 0 else "is not distinguishable from"
-            side = "outperforms" if line.lower > 0 else other_side
-            sides.setdefault(side, []).append(score_name(e, line.item.removesuffix(SKILL)))
+    sides = by_key((_side(line), score_name(e, line.item.removesuffix(SKILL))) for line in lines if line.is_skill)
     if not sides:
         return ""
     other = "the class frequencies" if e.subject.classes is not None else "the marginal distribution of outcomes"
     parts = [f"{side} a baseline that predicts {other}, by {joined(items)}" for side, items in sides.items()]
     return f"The model {'; it '.join(parts)}."
+
+
+def _side(line: ScoreLine) -> str:
+    if line.lower > 0:
+        return "outperforms"
+    return "performs worse than" if line.upper < 0 else "is not distinguishable from"
 
 
 def _decisions(e: RunReader) -> tuple[Block, ...]:
@@ -398,8 +399,7 @@ def _table(e: RunReader, view: Claims) -> Table:
     for x in lines:
         amounts = [estimate_words(each) + mark(each) for each in (x, confirmed.get(x.feature))]
         rows.append((name(x.feature), *amounts, _realisation_ratio(view, x, difference.get(x.feature))))
-    columns: list[Column | str] = ["feature", *(Column(head, unit=unit) for head in ("model-implied", "realised"))]
-    columns.append("realisation ratio")
+    columns = ("feature", Column("model-implied", unit=unit), Column("realised", unit=unit), "realisation ratio")
     pairs = (x for line in lines for x in (line, confirmed.get(line.feature)) if x is not None)
     note, caption = unreliable_words(line.unreliable for line in pairs), "The largest model-implied importances."
     return make_table("performance-realised-table", caption, columns, rows, evidence=view.id, note=note)
@@ -422,8 +422,7 @@ def segments(e: RunReader) -> Section | None:
     blocks: tuple[Block, ...] = paragraphs(NO_SEGMENT)
     if keys:
         titles = [e.log_score if m == "nll" else e.words(m, view.result).title for m in view.measures]
-        columns: list[Column | str] = ["segment", Column("n", "integer"), *titles]
-        columns.append("feature that explains most")
+        columns: tuple[Column | str, ...] = ("segment", Column("n", "integer"), *titles, "feature that explains most")
         rows = [_segment(view, key, SegmentFeatures.find(e.run)) for key in keys]
         caption = "Segments with higher uncertainty or loss, on observations that did not define them."
         blocks = (make_table("performance-segments-table", caption, columns, rows, evidence=view.id),)

@@ -19,7 +19,7 @@ from ...evidence import ids
 from ...evidence.importance import ABOUT_0, NEGATIVE, POSITIVE, RAW, RSensView
 from ...evidence.profiles import PdpDistribution
 from ...evidence.subject import FeatureFacts
-from ...evidence.view import EstimateLine
+from ...evidence.view import EstimateLine, by_key
 from ...reading.effects import FALLS, RISES, ROLES, Move, Point, curve, has_levels, move, parts
 from ...reading.feature_index import SHEETS, Ledger, in_order, leaders
 from ...reading.rank_ranges import FeatureRanking, RankedFeature
@@ -198,10 +198,8 @@ def _ranked(ranking: FeatureRanking | None, feature: str, what: str) -> Iterator
 
 def _units(ledger: Ledger) -> str:
     """Return the units of the tables: ``"In the tables: loss and uncertainty in nats."``."""
-    units: dict[str, list[str]] = {}
-    for what, ranking in (("loss", ledger.loss), ("uncertainty", ledger.uncertainty)):
-        if ranking is not None and ranking.facts.unit:
-            units.setdefault(ranking.facts.unit, []).append(what)
+    rankings = (("loss", ledger.loss), ("uncertainty", ledger.uncertainty))
+    units = by_key((x.facts.unit, what) for what, x in rankings if x is not None and x.facts.unit)
     words = [f"{joined(what)} in {unit}" for unit, what in units.items()]
     return f"In the tables: {joined(words)}." if words else ""
 

@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from math import isfinite, isnan, nan
 
-from ...core.support.numbers import number, share_words
 from ...core.support.text import count
 from ...document.blocks import make_figure, make_section, make_table, paragraphs
 from ...document.document import Block, Column, Section, Split, Table
-from ...document.text import clean, joined, name, plain, sentence, spaced, value_words
+from ...document.text import clean, joined, name, number, plain, sentence, share_words, spaced, value_words
 from ...evidence import ids, outcomes, selective
 from ...evidence.importance import Pfi
 from ...evidence.run import Run
 from ...evidence.segments import OFF_SUPPORT, SegmentsView
 from ...evidence.view import of_measure
 from ...reading.run_reader import GATE, RunReader
-from ...reading.sentences import estimate_words, is_share, percent, scaled, share
+from ...reading.sentences import is_share, percent, scaled, share
 from ...reading.tables import CAUTION, key_words
 
 ENTROPIES, VARIANCES = ("epistemic", "aleatoric"), ("epistemic_variance", "aleatoric_variance")
@@ -75,14 +74,6 @@ def gate_words(e: RunReader) -> str:
     return spaced(text, sentence(e.gate.reason) if outside else "")
 
 
-def why_open(e: RunReader, view: outcomes.CalibrationView, gap: outcomes.ScoreLine) -> str:
-    """Say how many observations are needed, or why the verdict is open although the gap is outside the tolerance."""
-    if gap.lower_90 > e.gap_margin or gap.upper_90 < -e.gap_margin:
-        return sentence(e.gate.reason)
-    size = view.gap_size(e.gap_margin)
-    return "" if size is None else size.sentence
-
-
 def _verdict(e: RunReader) -> str:
     """Name the finding that decides the verdict; without one, why there is none."""
     findings = (finding for outcome in e.run.outcomes if outcome.check == GATE for finding in outcome.findings)
@@ -95,14 +86,6 @@ def _direction(gap: outcomes.ScoreLine) -> str:
         return "the model is over-confident"
     under = "the model is under-confident"
     return under if gap.upper_90 < 0 else "the stated distributions do not match the outcomes, in no single direction"
-
-
-def gain_words(view: outcomes.CalibrationView) -> str:
-    """Say what recalibration gains, where its interval is above 0."""
-    gain = view.of("recalibration_gain")
-    if gain is None or not gain.lower > 0:
-        return ""
-    return f"Recalibration gains {estimate_words(gain, 'nats')}."
 
 
 def _half(e: RunReader, diagram: type[outcomes.Bins]) -> tuple[Block, ...]:
