@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from uq_report.core.engine.batching import grouped, refuse_base, rows_of
+from uq_report.core.engine.evaluator import grouped, refuse_base, rows_of
 from uq_report.core.engine.fast_path import COMPARED
 from uq_report.core.engine.fast_path_evaluator import FastPathBatchEvaluator
 from uq_report.core.model.measures import KL, NLL, PREDICTION

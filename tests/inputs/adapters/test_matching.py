@@ -38,8 +38,8 @@ from uq_report.core.model.adapter import Adapter
 from uq_report.inputs.adapters.classifier import ClassifierAdapter
 from uq_report.inputs.adapters.dalex_ import DalexAdapter
 from uq_report.inputs.adapters.ensemble import EnsembleAdapter
-from uq_report.inputs.adapters.function import FunctionAdapter
 from uq_report.inputs.adapters.glm import PoissonAdapter
+from uq_report.inputs.adapters.members import FunctionAdapter
 from uq_report.inputs.adapters.regressor_std import RegressorStdAdapter
 
 ADAPTERS: tuple[Adapter, ...] = (

@@ -22,8 +22,17 @@ from ..model.variants import Mix, Variant, mixed_rows, variant_rows
 from ..predictive import Distribution
 from ..support.arrays import AnyArray, FloatArray, IntArray, Table, take_rows
 from ..support.errors import BudgetError
-from .batching import BatchEvaluator, BatchResult, VariantGroup, needed, refuse_base, rows_in_calls, rows_of
-from .evaluator import Evaluator, Progress
+from .evaluator import (
+    BatchEvaluator,
+    BatchResult,
+    Evaluator,
+    Progress,
+    VariantGroup,
+    needed,
+    refuse_base,
+    rows_in_calls,
+    rows_of,
+)
 from .fast_path import (
     COMPARED,
     Candidates,

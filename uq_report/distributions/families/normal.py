@@ -9,7 +9,7 @@ from scipy.special import ndtr, ndtri
 
 from ...core.support.arrays import AnyArray, FloatArray
 from ..numerics.numeric import WHOLE
-from ..numerics.totals import kl_terms
+from ..numerics.quadrature import kl_terms
 from ..numerics.validate import Rowwise, levels, positive, same_length, vector
 
 LOG_2PI = float(np.log(2 * np.pi))

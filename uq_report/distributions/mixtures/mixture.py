@@ -13,7 +13,7 @@ from ...core.predictive import Distribution
 from ...core.support.arrays import AnyArray, FloatArray, IntArray
 from ...core.support.errors import InputError, UnsupportedError
 from ..numerics.numeric import FISHER, Numeric, inverse
-from ..numerics.totals import (
+from ..numerics.quadrature import (
     HALVINGS,
     OF_CDF,
     at,

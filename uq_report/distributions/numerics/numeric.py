@@ -15,7 +15,7 @@ from scipy.special import entr
 from ...core.predictive import Distribution
 from ...core.support.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from ...core.support.limits import check_limits
-from .totals import HALVINGS, OF_CDF, at, cdf_at, distance_by_total, half_from, kl_by_total, reach, spread, total
+from .quadrature import HALVINGS, OF_CDF, at, cdf_at, distance_by_total, half_from, kl_by_total, reach, spread, total
 from .validate import Rowwise, levels, numbers, positive, refuse, same_length
 
 FISHER = frozenset({"parameters", "fisher_information", "fisher_norm"})

@@ -11,7 +11,7 @@ from ...core.support.arrays import AnyArray, FloatArray
 from ...core.support.errors import InputError
 from ..mixtures.normal_mixture import NormalMixture
 from ..numerics.numeric import DIVERGENCES
-from ..numerics.totals import half_from
+from ..numerics.quadrature import half_from
 from ..numerics.validate import Rowwise, levels, numbers, refuse, row_sum
 
 FEWEST = 20

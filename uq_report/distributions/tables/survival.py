@@ -11,7 +11,7 @@ from ...core.support.arrays import AnyArray, FloatArray, IntArray
 from ...core.support.errors import InputError
 from ...core.support.numbers import show_value
 from ..families.weibull import Lifetimes
-from ..numerics.totals import half_of, kl_of
+from ..numerics.quadrature import half_of, kl_of
 from ..numerics.validate import levels, numbers, row_sum, vector
 
 ROUNDING = 1e-9  # what a curve may rise, or leave [0, 1] by, as sums of hazards do

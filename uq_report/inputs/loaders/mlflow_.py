@@ -12,11 +12,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-from ...core.support import scratch
+from ...core.support import processes
 from ...core.support.errors import InputError, MissingDependencyError, words_of
-from .onnx_ import OnnxModel
-from .pickle_ import USED, loaded, refuse_unless
-from .skops_ import caution_of, read_skops
+from .model_files import USED, OnnxModel, caution_of, loaded, read_skops, refuse_unless
 
 _REMEDY = "log the model with serialization_format='skops', or as ONNX."
 _NOTE = "registered_model_meta"
@@ -93,8 +91,8 @@ class MlflowLoader:
                 artifacts = import_module("mlflow.artifacts")
             except ImportError as error:
                 raise MissingDependencyError("the MLflow loader", "mlflow", "mlflow") from error
-            place = scratch.make()
-            delete = weakref.finalize(self, scratch.remove, place)
+            place = processes.make_folder()
+            delete = weakref.finalize(self, processes.remove_folder, place)
             try:
                 inside = place / "model"  # its hash is of its files alone
                 inside.mkdir()

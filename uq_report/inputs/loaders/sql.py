@@ -12,7 +12,7 @@ import pandas as pd
 from ...core.support.arrays import tidied
 from ...core.support.errors import InputError, LockedError, MissingDependencyError
 from ...core.support.text import masked, without_secrets
-from .csv_ import Reservoir
+from .tables import Reservoir
 
 _LATER = (
     "is locked",
