@@ -11,17 +11,7 @@ import typer
 from ..core.support.errors import DONE, VERIFICATION, InputError
 from ..core.support.text import clean, count
 from .flags import Formats
-from .shared import (
-    AsJson,
-    HistoryFolder,
-    Quiet,
-    app,
-    errors_reported,
-    print_json,
-    print_line,
-    print_table,
-    say,
-)
+from .shared import AsJson, HistoryFolder, Quiet, app, errors_reported, print_json, print_line, print_table, say
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -132,7 +122,7 @@ def _check(place: History, anchor: Path | None, trust: Sequence[Path], as_json: 
     known, verdicts = None, []
     if anchor is not None:
         from ..ops.anchors import judge_anchor
-        from ..ops.history.heads import read_heads
+        from ..ops.history.entry import read_heads
 
         known, verdicts = read_heads(anchor), judge_anchor(anchor, trust)
     troubles = [verdict.reason for verdict in verdicts if verdict.state == "failed"] + place.check(known)
@@ -155,7 +145,7 @@ def _check(place: History, anchor: Path | None, trust: Sequence[Path], as_json: 
 def _write_anchor(place: History, file: Path) -> None:
     """Write an anchor of a history in which nothing is wrong, also by the anchor that it takes the place of."""
     from ..ops.anchors import write_anchor
-    from ..ops.history.heads import read_heads
+    from ..ops.history.entry import read_heads
 
     _end(place.check(read_heads(file) if file.exists() else None))
     heads = write_anchor(place, file)

@@ -61,7 +61,7 @@ def init(
 def schema() -> None:
     """Print the JSON Schema of audits.toml, for editors."""
     with errors_reported():
-        from ..ops.schedule.plan import ScheduleFile
+        from ..ops.schedule import ScheduleFile
 
         print_json({"$schema": "https://json-schema.org/draft/2020-12/schema", **ScheduleFile.model_json_schema()})
 
@@ -120,7 +120,7 @@ def _need_histories(audits: list[Job]) -> None:
 
 
 def _print_times(audits: list[Job]) -> None:
-    from ..ops.schedule.service import now as clock
+    from ..ops.schedule import now as clock
 
     moment = clock()
     rows: list[tuple[str, ...]] = [("AUDIT", "DUE NOW", "NEXT", "THEN", "FILE")]

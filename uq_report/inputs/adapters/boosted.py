@@ -12,21 +12,11 @@ import numpy as np
 import pandas as pd
 from scipy.special import expit
 
+from ... import distributions as families
 from ...core.model.adapter import Adapter, Match, class_names
 from ...core.predictive import Distribution
 from ...core.support.arrays import AnyArray, FloatArray, Table
 from ...core.support.errors import InputError, ModelError, to_type
-from ...distributions import (
-    Categorical,
-    CategoricalMixture,
-    LogNormal,
-    Mixture,
-    Normal,
-    NormalMixture,
-    Poisson,
-    Scipy,
-    Weibull,
-)
 from ...distributions.numerics.validate import row_sum
 from .glm import DispersionEstimate, check_dispersion, dispersed, remarks_on
 from .outputs import class_labels, predicted_labels, probabilities
@@ -136,13 +126,13 @@ def comes_from(model: Any, names: frozenset[str]) -> bool:
     return not names.isdisjoint(class_names(model))
 
 
-def classes_of(p: Any, n: int, what: str, labels: Any = None) -> Categorical:
+def classes_of(p: Any, n: int, what: str, labels: Any = None) -> families.Categorical:
     """Return the classes' distribution of native output: probabilities (n, k), or (n,) of the second of two classes."""
     p = np.asarray(p, dtype=float)
     table = np.stack([1 - p, p], axis=1) if p.ndim == 1 else p
     if table.shape[0] != n or table.ndim != 2:
         raise ModelError(f"{what} must predict probabilities of shape ({n},) or ({n}, classes); got {p.shape}.")
-    return Categorical(table, classes=labels)
+    return families.Categorical(table, classes=labels)
 
 
 def softmax_of(scores: FloatArray) -> FloatArray:
@@ -221,7 +211,7 @@ class LightGBMAdapter(BoostedAdapter):
             )
         if comes_from(final, self.classifier):
             p = probabilities(final, rows)
-            return Categorical(p, classes=class_labels(final, p.shape[1]))
+            return families.Categorical(p, classes=class_labels(final, p.shape[1]))
         values = final.predict(rows)
         if objective.name in _LIGHTGBM_CLASSES:
             return classes_of(values, rows.shape[0], type(final).__name__)
@@ -312,7 +302,7 @@ class XGBoostAdapter(BoostedAdapter):
             raise InputError(f"xgboost.objective must give probabilities; got {name}. {_NO_PROBABILITY[name]}")
         if classifier and name != _MARGINS:
             p = probabilities(final, rows)
-            return Categorical(p, classes=class_labels(final, p.shape[1]))
+            return families.Categorical(p, classes=class_labels(final, p.shape[1]))
         raw = {"output_margin": True} if name == _MARGINS else {}
         values = final.predict(_matrix(final, rows) if native else rows, **raw)
         if name in (_MARGINS, *_XGBOOST_CLASSES):
@@ -350,10 +340,10 @@ def _failure_time(median: FloatArray, options: Mapping[str, Any]) -> Distributio
     """Return the distribution of T where log T = log(predicted) + scale Z."""
     kind, scale = options["aft_loss_distribution"], float(options["aft_loss_distribution_scale"])
     if kind == "normal":
-        return LogNormal(np.log(median), scale)
+        return families.LogNormal(np.log(median), scale)
     if kind == "extreme":
-        return Weibull(1 / scale, median)
-    return Scipy.named("fisk", np.full(len(median), 1 / scale), scale=median)
+        return families.Weibull(1 / scale, median)
+    return families.Scipy.named("fisk", np.full(len(median), 1 / scale), scale=median)
 
 
 _GAUSSIAN = "RMSEWithUncertainty"
@@ -431,7 +421,7 @@ class CatBoostAdapter(BoostedAdapter):
             return self._mixture(final, rows, n, name)
         if name == _GAUSSIAN:
             moments = final.predict(rows, prediction_type=_GAUSSIAN)
-            return Normal(moments[:, 0], np.sqrt(moments[:, 1]))
+            return families.Normal(moments[:, 0], np.sqrt(moments[:, 1]))
         if name in _CATBOOST_CLASSES:
             p = final.predict(rows, prediction_type="Probability")
             return classes_of(p, n, type(final).__name__, final.classes_)
@@ -466,8 +456,8 @@ class CatBoostAdapter(BoostedAdapter):
         raw = np.asarray(final.virtual_ensembles_predict(rows, virtual_ensembles_count=self.virtual_ensembles))
         raw = raw.reshape(n, self.virtual_ensembles, -1)
         if name == _GAUSSIAN:
-            return NormalMixture(raw[:, :, 0], np.sqrt(raw[:, :, 1]))
+            return families.NormalMixture(raw[:, :, 0], np.sqrt(raw[:, :, 1]))
         if name == "Poisson":
-            return Mixture([Poisson(np.exp(member)) for member in raw[:, :, 0].T])
+            return families.Mixture([families.Poisson(np.exp(member)) for member in raw[:, :, 0].T])
         members = softmax_of(raw) if raw.shape[2] > 1 else np.concatenate([expit(-raw), expit(raw)], axis=2)
-        return CategoricalMixture(members, final.classes_)
+        return families.CategoricalMixture(members, final.classes_)

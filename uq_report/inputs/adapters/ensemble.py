@@ -15,14 +15,7 @@ from ...core.predictive import Distribution
 from ...core.support.arrays import AnyArray, FloatArray, IntArray, Table
 from ...core.support.errors import InputError, to_type
 from ...distributions import Categorical, CategoricalMixture, NormalMixture
-from .outputs import (
-    check_noise,
-    class_labels,
-    mean_and_std,
-    point_prediction,
-    predicted_labels,
-    probabilities,
-)
+from .outputs import check_noise, class_labels, mean_and_std, point_prediction, predicted_labels, probabilities
 from .sklearn_ import batch_rows, gives_std, in_order, is_a, plain_array, transform, unwrap
 
 _FORESTS = ("RandomForestClassifier", "ExtraTreesClassifier")

@@ -115,38 +115,7 @@ class FactoryLoader:
 
 # Read in scikit-learn's source: each holds fitted arrays and numbers, and runs nothing on load.
 # No list makes an untrusted file safe: compiled types trust the sizes they are given.
-REVIEWED = (
-    "numpy.dtype",
-    "scipy.interpolate._bsplines.BSpline",
-    "scipy.sparse._csr.csr_matrix",
-    "sklearn._loss.loss.HalfTweedieLossIdentity",
-    "sklearn.calibration._CalibratedClassifier",
-    "sklearn.calibration._SigmoidCalibration",
-    "sklearn.ensemble._hist_gradient_boosting.predictor.TreePredictor",
-    "sklearn.frozen._frozen.FrozenEstimator",
-    "sklearn.gaussian_process._gpc._BinaryGaussianProcessClassifierLaplace",
-    "sklearn.gaussian_process.kernels.CompoundKernel",
-    "sklearn.gaussian_process.kernels.ConstantKernel",
-    "sklearn.gaussian_process.kernels.DotProduct",
-    "sklearn.gaussian_process.kernels.Exponentiation",
-    "sklearn.gaussian_process.kernels.ExpSineSquared",
-    "sklearn.gaussian_process.kernels.Matern",
-    "sklearn.gaussian_process.kernels.Product",
-    "sklearn.gaussian_process.kernels.RationalQuadratic",
-    "sklearn.gaussian_process.kernels.RBF",
-    "sklearn.gaussian_process.kernels.Sum",
-    "sklearn.gaussian_process.kernels.WhiteKernel",
-    "sklearn.isotonic.IsotonicRegression",
-    "sklearn.metrics._scorer._PassthroughScorer",
-    "sklearn.model_selection._search_successive_halving.HalvingGridSearchCV",
-    "sklearn.model_selection._search_successive_halving.HalvingRandomSearchCV",
-    "sklearn.model_selection._split.KFold",
-    "sklearn.model_selection._split.StratifiedKFold",
-    "sklearn.multiclass._ConstantPredictor",
-    "sklearn.neural_network._stochastic_optimizers.AdamOptimizer",
-    "sklearn.tree._tree.Tree",
-    "sklearn.utils._bunch.Bunch",
-)
+REVIEWED = tuple(Path(__file__).with_name("reviewed_types.txt").read_text(encoding="utf-8").split())
 
 
 class SkopsLoader:

@@ -25,8 +25,23 @@ from ...evidence.outcomes import scores_of
 from ...evidence.run import Run
 from ...evidence.run_folder import contents, read
 from ...reading.rating import rating
-from . import heads
-from .entry import ENTRY, HELD, LATEST, STAGE, Beside, FiledRun, HistoryEntry, lost, read_entry, run_folders
+from .entry import (
+    ENTRY,
+    HELD,
+    LATEST,
+    STAGE,
+    Beside,
+    FiledRun,
+    HistoryEntry,
+    begin,
+    flush,
+    following,
+    lost,
+    put,
+    read_entry,
+    record,
+    run_folders,
+)
 
 
 def make_entry(name: str, run: Run, run_sha256: str, sums_sha256: str, before: HistoryEntry | None) -> HistoryEntry:
@@ -83,7 +98,7 @@ class Filing:
         self.name = name
         self.beside = Beside(audit)
         self._audit = audit
-        self._head = heads.begin(audit.parent).audits.get(audit.name)
+        self._head = begin(audit.parent).audits.get(audit.name)
         for left in audit.glob(f"{STAGE}*"):  # of a process that was killed
             remove(left)
         self._take_up()
@@ -94,7 +109,7 @@ class Filing:
         try:
             remove(held)
             write_through(held / CLOCK, json.dumps(clock).encode())
-            heads.put(held / RUN, held / STAGE, dumps(run))
+            put(held / RUN, held / STAGE, dumps(run))
         except OSError as error:  # filing it, after the report is made, fails by the same or goes well
             _log.warning("Not kept while its report is made: %s", error)
 
@@ -204,17 +219,17 @@ class Filing:
         for name, data in files.items():
             write_through(stage / name, data)
         for folder in {(stage / name).parent for name in files}:
-            heads.flush(folder)
+            flush(folder)
         stage.rename(target)
-        heads.flush(self._audit)
+        flush(self._audit)
 
     def _published(self, entry: HistoryEntry) -> FiledRun:
         """Point to the run, and make it the head of its audit."""
         try:
-            heads.put(self._audit / LATEST, self._audit / f"{STAGE}-{LATEST}", f"{entry.folder}\n".encode())
-            heads.record(self._audit.parent, self._audit.name, entry)
+            put(self._audit / LATEST, self._audit / f"{STAGE}-{LATEST}", f"{entry.folder}\n".encode())
+            record(self._audit.parent, self._audit.name, entry)
         except OSError as error:
             raise OutputError(f"history must be writable; got {error}. The run was filed as {entry.folder}.") from error
-        self._head = heads.following(self._head, entry)
+        self._head = following(self._head, entry)
         remove(self._audit / HELD)
         return FiledRun(entry, self._audit / entry.folder)
