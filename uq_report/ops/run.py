@@ -233,13 +233,9 @@ def _unmeasured(run: Run) -> Iterator[str]:
     if not any(o.state in _VERDICTS or o.undecided for o in run.outcomes):
         yield "nothing was measured: no check came to a verdict"
     for entry in run.not_run:
-        if entry.cause in _REQUIRED and _is_read(entry, run):
+        read = entry.group == "checks" or any(entry.name in outcome.missing for outcome in run.outcomes)
+        if entry.cause in _REQUIRED and read:
             yield _not_run(entry)
-
-
-def _is_read(entry: NotRun, run: Run) -> bool:
-    """Say whether a check looked for this explainer's results in vain, or is itself what did not run."""
-    return entry.group == "checks" or any(entry.name in outcome.missing for outcome in run.outcomes)
 
 
 def _not_run(entry: NotRun) -> str:

@@ -602,18 +602,10 @@ def _groups(source: CaseSource, kept: Sequence[Measure], rows: FloatArray, decis
         groups[f"same decision ({decisions[row]})"] = others & (decisions == decisions[row])
     for attribute, values in subject.protected.items():
         groups[f"{attribute} = {values[row]}"] = others & (np.asarray(values) == values[row])
-    found = [
-        (
-            group,
-            int(at.sum()),
-            m.name,
-            rows[k, row],
-            float(np.median(rows[k, at])),
-            _percentile(rows[k, row], rows[k, at]),
-        )
-        for group, at in groups.items()
-        if at.any()
-        for k, m in enumerate(kept)
-        if m.role in ("prediction", "uncertainty")
-    ]
+    found = []
+    for group, at in groups.items():
+        for k, m in enumerate(kept):
+            if at.any() and m.role in ("prediction", "uncertainty"):
+                own, rest = rows[k, row], rows[k, at]
+                found.append((group, int(at.sum()), m.name, own, float(np.median(rest)), _percentile(own, rest)))
     return pd.DataFrame(found, columns=["group", "n", "measure", "value", "median", "percentile"])

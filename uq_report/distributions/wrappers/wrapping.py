@@ -8,7 +8,7 @@ Any family of scipy.stats.
 from __future__ import annotations
 
 from copy import copy
-from typing import Any, Self, TypeVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.special import entr, rel_entr, xlogy
@@ -22,7 +22,6 @@ from ..numerics.validate import levels, numbers, refuse, row_sum, same_length
 
 SHAPE = frozenset({"mean", "variance", "cdf", "quantile", "sample", "crps"})
 DENSITY = frozenset({"log_prob", "entropy"}) | DIVERGENCES
-T = TypeVar("T", bound=Distribution)
 
 
 def require(who: str, of: object, *methods: str) -> None:
@@ -34,15 +33,6 @@ def require(who: str, of: object, *methods: str) -> None:
     missing = [method for method in methods if method not in of.supports]
     if missing:
         raise InputError(f"{who} must support {', '.join(methods)}; got a {of.family} one: {of.why_not(missing[0])}.")
-
-
-def taken(dist: T, index: AnyArray, *rows: str) -> T:
-    """Return a copy with those attributes, arrays or distributions, at positions `index`."""
-    other = copy(dist)
-    for name in rows:
-        part = getattr(dist, name)
-        setattr(other, name, part.take(index) if isinstance(part, Distribution) else part[index])
-    return other
 
 
 class Unparametrised(Numeric):
@@ -60,11 +50,29 @@ class Unparametrised(Numeric):
         return super().why_not(method)
 
 
+class Wrapped(Unparametrised):
+    """n distributions made of those in `of`."""
+
+    of: Distribution
+    rows: ClassVar[tuple[str, ...]] = ("of",)  # attributes with one entry a row: arrays or distributions
+
+    def __len__(self) -> int:
+        return len(self.of)
+
+    def take(self, index: AnyArray) -> Self:
+        """Return the distributions at positions `index`."""
+        other = copy(self)
+        for name in self.rows:
+            part = getattr(self, name)
+            setattr(other, name, part.take(index) if isinstance(part, Distribution) else part[index])
+        return other
+
+
 _ROUNDS = 20
 _LEAST = 1e-8  # of the probability within the limits: of less, differences of a cdf keep too few digits
 
 
-class Truncated(Unparametrised):
+class Truncated(Wrapped):
     """n distributions given that their outcome lies within limits.
 
     Parameters
@@ -86,6 +94,8 @@ class Truncated(Unparametrised):
     array([0.7979])
     """
 
+    rows = ("of", "lower", "upper", "before", "mass")
+
     def __init__(self, of: Distribution, lower: Any = None, upper: Any = None) -> None:
         require("truncated.of", of, "log_prob", "cdf", "quantile", "sample")
         self.of, self.discrete, self.family = of, of.discrete, f"truncated {of.family}"
@@ -100,13 +110,6 @@ class Truncated(Unparametrised):
         refuse(
             "truncated.of", f"within the limits with probability >= {_LEAST:g}", self.mass, self.mass < _LEAST, remedy
         )
-
-    def __len__(self) -> int:
-        return len(self.of)
-
-    def take(self, index: AnyArray) -> Self:
-        """Return the distributions at positions `index`."""
-        return taken(self, index, "of", "lower", "upper", "before", "mass")
 
     def log_prob(self, y: AnyArray) -> FloatArray:
         """Return log q(y) less the logarithm of the probability within the limits; -inf outside."""
@@ -156,7 +159,7 @@ def _limit(name: str, value: Any, default: float, n: int) -> FloatArray:
 _CANCELS = 1e-3  # of a difference of two values of a cdf above one half, from where on the density is integrated
 
 
-class Discretised(Unparametrised):
+class Discretised(Wrapped):
     """n distributions of a continuous outcome rounded to whole numbers: P(k) = F(k + 1/2) - F(k - 1/2).
 
     Parameters
@@ -181,13 +184,6 @@ class Discretised(Unparametrised):
                 f"discretised.of must be continuous; got a {of.family} one, which is discrete. Use it as it is."
             )
         self.of, self.family = of, f"discretised {of.family}"
-
-    def __len__(self) -> int:
-        return len(self.of)
-
-    def take(self, index: AnyArray) -> Self:
-        """Return the distributions at positions `index`."""
-        return taken(self, index, "of")
 
     def log_prob(self, y: AnyArray) -> FloatArray:
         """Return the log probability of whole numbers y; far in the upper tail by Kronrod's rule over the density."""
@@ -228,7 +224,7 @@ _NEEDS |= {"renyi_half": {"renyi_half", "log_prob"}, "quantile": {"quantile", "c
 _WHOLE = ("mean", "variance", "entropy", "log_prob", "kl", "renyi_half", "cdf", "quantile", "sample", "crps")
 
 
-class ZeroInflated(Unparametrised):
+class ZeroInflated(Wrapped):
     """n distributions that are 0 with probability `p_zero`, and else follow another one.
 
     Parameters
@@ -254,6 +250,8 @@ class ZeroInflated(Unparametrised):
     array([1.1931])
     """
 
+    rows = ("of", "p_zero")
+
     def __init__(self, p_zero: Any, of: Distribution) -> None:
         require("zero_inflated.of", of)
         self.of, self.discrete, self.family = of, of.discrete, f"zero-inflated {of.family}"
@@ -277,13 +275,6 @@ class ZeroInflated(Unparametrised):
     def atoms(self) -> bool:
         """True: 0 has a probability."""
         return True
-
-    def __len__(self) -> int:
-        return len(self.of)
-
-    def take(self, index: AnyArray) -> Self:
-        """Return the distributions at positions `index`."""
-        return taken(self, index, "of", "p_zero")
 
     def encode(self, y: Any) -> FloatArray:
         """Return y as `of` takes it; zeros always fit."""

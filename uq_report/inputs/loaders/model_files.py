@@ -277,16 +277,14 @@ def _class_labels(content: bytes, source: str) -> tuple[Any, ...] | None:
             f"model must be one self-contained .onnx file; got {source!r}, which keeps weights in other files. "
             "Save it with save_as_external_data=False, so that one hash covers it."
         )
-    stated = {_labels(a) for node in graph.node for a in node.attribute if a.name in _LABELS} - {()}
+    stated = {
+        tuple(map(_plain, a.strings or a.ints)) for node in graph.node for a in node.attribute if a.name in _LABELS
+    } - {()}
     indexed = {node.input[0] for node in graph.node if node.op_type == "ArrayFeatureExtractor"}
     if not stated:
         tensors = (onnx.numpy_helper.to_array(tensor) for tensor in graph.initializer if tensor.name in indexed)
         stated = {tuple(map(_plain, array.ravel().tolist())) for array in tensors if array.ndim == 1}
     return stated.pop() if len(stated) == 1 else None
-
-
-def _labels(attribute: Any) -> tuple[Any, ...]:
-    return tuple(map(_plain, attribute.strings or attribute.ints))
 
 
 def _plain(label: Any) -> Any:

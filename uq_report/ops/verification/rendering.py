@@ -30,7 +30,7 @@ from .evidence import (
     proven,
     sha256,
 )
-from .signatures import starts_with
+from .signatures import first_revision
 
 ESTIMATES = ".estimates.csv"  # attached tables of the evidence
 # Packages that decide the bytes of a report.
@@ -172,7 +172,7 @@ def _signed(report: Report, rendered: Rendered, signatures: Sequence[Verificatio
     states = {verdict.state for verdict in signatures if verdict.name.startswith(("signature", "revisions"))}
     if "failed" in states:
         return False
-    return starts_with(report.data, rendered.data) if states == {"verified"} else None
+    return first_revision(report.data) == rendered.data.rstrip() if states == {"verified"} else None
 
 
 def _same_start(report: Report, rendered: Rendered, signed: bool | None) -> VerificationVerdict:
