@@ -30,7 +30,20 @@ from ..numerics.validate import levels
 _LARGE = 1e3  # of the shape, from where on the terms of the density cancel
 
 
-class Gamma(Parametric):
+class ShapeScale(Parametric):
+    """n distributions of y > 0 with a shape and a scale."""
+
+    by_row = above_zero = ("shape", "scale")
+    within = (0.0, np.inf)
+
+    shape: FloatArray
+    scale: FloatArray
+
+    def __init__(self, shape: Any, scale: Any) -> None:
+        self.hold(shape=shape, scale=scale)
+
+
+class Gamma(ShapeScale):
     """n gamma distributions of y > 0.
 
     Parameters
@@ -47,14 +60,7 @@ class Gamma(Parametric):
     """
 
     family = "gamma"
-    by_row = above_zero = ("shape", "scale")
-    within = (0.0, np.inf)
     parametrisation = ("k", "theta")
-    shape: FloatArray
-    scale: FloatArray
-
-    def __init__(self, shape: Any, scale: Any) -> None:
-        self.hold(shape=shape, scale=scale)
 
     def mean(self) -> FloatArray:
         """Return k theta."""

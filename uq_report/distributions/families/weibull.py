@@ -13,7 +13,7 @@ from ...core.support.errors import UnsupportedError
 from ...core.validation.lifetimes import expected_lifetimes
 from ..numerics.numeric import Parametric, score_of
 from ..numerics.validate import Rowwise, levels
-from .gamma import symmetric
+from .gamma import ShapeScale, symmetric
 from .laplace import Logistic
 from .normal import Normal
 
@@ -210,7 +210,7 @@ class LogNormal(OfLogarithm):
         return Normal(self.mu, self.sigma)
 
 
-class Weibull(Parametric):
+class Weibull(ShapeScale):
     """n Weibull distributions of y > 0, with P(Y > y) = exp(-(y / scale)^shape).
 
     Parameters
@@ -225,14 +225,7 @@ class Weibull(Parametric):
     """
 
     family = "Weibull"
-    by_row = above_zero = ("shape", "scale")
-    within = (0.0, np.inf)
     parametrisation = ("k", "lambda")
-    shape: FloatArray
-    scale: FloatArray
-
-    def __init__(self, shape: Any, scale: Any) -> None:
-        self.hold(shape=shape, scale=scale)
 
     def mean(self) -> FloatArray:
         """Return lambda Γ(1 + 1/k)."""

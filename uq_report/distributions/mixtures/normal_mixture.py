@@ -28,7 +28,7 @@ from ...core.support.limits import check_limits
 from ..families.normal import LOG_2PI, Normal, absolute_moment, log_density
 from ..numerics.numeric import FISHER
 from ..numerics.quadrature import NODES, Panels, integral, joined, kl_terms, kl_terms_of_logs
-from ..numerics.validate import Rowwise, levels, numbers, row_sum, shares
+from ..numerics.validate import Rowwise, levels, numbers, refuse_rows, row_sum, shares
 
 REACH = 7.0  # standard deviations; 2.6e-12 of a member lies beyond
 _STEPS = (0.56, 0.3)  # tried in turn, in standard deviations of a row's narrowest member
@@ -546,11 +546,6 @@ def _members(what: str, values: Any) -> FloatArray:
     parts = numbers(f"normal_mixture.{what}", values)
     if parts.ndim != 2 or parts.shape[1] == 0:
         raise InputError(f"normal_mixture.{what} must have the shape (rows, members); got {parts.shape}.")
-    bad = np.asarray(~np.isfinite(parts).all(axis=1))
-    if bad.any():
-        raise InputError(
-            f"normal_mixture.{what} must be finite; got other values in {int(bad.sum())} of {len(bad)} rows, "
-            f"first in row {int(np.argmax(bad))}. Look at these rows' inputs and at the members' fit.",
-            row=int(np.argmax(bad)),
-        )
+    must, remedy = "must be finite; got other values", "Look at these rows' inputs and at the members' fit."
+    refuse_rows(f"normal_mixture.{what} {must}", np.asarray(~np.isfinite(parts).all(axis=1)), remedy)
     return parts

@@ -67,6 +67,13 @@ def refuse(who: str, allowed: str, values: FloatArray, bad: BoolArray, remedy: s
         )
 
 
+def refuse_rows(must: str, bad: BoolArray, remedy: str) -> None:
+    """Raise, naming how many rows are bad and the first of them, if there are any."""
+    if bad.any():
+        first = int(np.argmax(bad))
+        raise InputError(f"{must} in {int(bad.sum())} of {len(bad)} rows, first in row {first}. {remedy}", row=first)
+
+
 def positive(who: str, values: FloatArray, remedy: str) -> None:
     """Refuse values that are not greater than 0, or so small that the squares of what they divide are infinite."""
     refuse(who, "greater than 0", values, values <= 0, remedy)

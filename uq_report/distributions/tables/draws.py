@@ -12,7 +12,7 @@ from ...core.support.errors import InputError
 from ..mixtures.normal_mixture import NormalMixture
 from ..numerics.numeric import DIVERGENCES
 from ..numerics.quadrature import half_from
-from ..numerics.validate import Rowwise, levels, numbers, refuse, row_sum
+from ..numerics.validate import Rowwise, levels, numbers, refuse, refuse_rows, row_sum
 
 FEWEST = 20
 _OF_DRAWS = frozenset({"mean", "variance", "entropy", "cdf", "quantile", "sample", "crps"})
@@ -122,14 +122,9 @@ class Draws(Rowwise):
         return np.asarray(padded[:, 2 * w :] - padded[:, : -2 * w])
 
     def _refuse_ties(self) -> None:
-        rows = np.flatnonzero((self._spacings() <= 0).any(axis=1))
-        if len(rows):
-            raise InputError(
-                f"draws.draws must not repeat a value {_order(self.size) + 1} times or more in a row; got that in "
-                f"{len(rows)} of {len(self)} rows, first in row {rows[0]}. Give counts as CountDraws, and thin a "
-                "chain that stands still.",
-                row=int(rows[0]),
-            )
+        must = f"draws.draws must not repeat a value {_order(self.size) + 1} times or more in a row; got that"
+        remedy = "Give counts as CountDraws, and thin a chain that stands still."
+        refuse_rows(must, (self._spacings() <= 0).any(axis=1), remedy)
 
 
 class CountDraws(Draws):
@@ -160,12 +155,7 @@ class CountDraws(Draws):
     def __init__(self, draws: Any) -> None:
         table = _checked(draws)
         broken = (table != np.floor(table)).any(axis=0)
-        if broken.any():
-            raise InputError(
-                f"count_draws.draws must be whole numbers; got others in {int(broken.sum())} of {len(broken)} rows, "
-                f"first in row {int(np.argmax(broken))}. Use Draws for a continuous target.",
-                row=int(np.argmax(broken)),
-            )
+        refuse_rows("count_draws.draws must be whole numbers; got others", broken, "Use Draws for a continuous target.")
         self.values = np.sort(table.T, axis=1)
 
     def entropy(self) -> FloatArray:
@@ -228,10 +218,7 @@ def _checked(draws: Any) -> FloatArray:
             f"draws.draws must have the shape (draws, rows) with at least {FEWEST} draws; got {table.shape}. "
             "Join the chains, draw more, or transpose."
         )
+    remedy = "Drop draws that diverged, all rows of them."
     bad = np.asarray(~np.isfinite(table).all(axis=0))
-    if bad.any():
-        raise InputError(
-            f"draws.draws must be finite; got other values in {int(bad.sum())} of {len(bad)} rows, first in row "
-            f"{int(np.argmax(bad))}. Drop draws that diverged, all rows of them."
-        )
+    refuse_rows("draws.draws must be finite; got other values", bad, remedy)
     return table
