@@ -124,7 +124,7 @@ class Draws(Rowwise):
     def _refuse_ties(self) -> None:
         must = f"draws.draws must not repeat a value {_order(self.size) + 1} times or more in a row; got that"
         remedy = "Give counts as CountDraws, and thin a chain that stands still."
-        refuse_rows(must, (self._spacings() <= 0).any(axis=1), remedy)
+        refuse_rows(must, np.asarray((self._spacings() <= 0).any(axis=1)), remedy)
 
 
 class CountDraws(Draws):
