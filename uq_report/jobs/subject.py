@@ -184,7 +184,7 @@ def _explained(audit: AuditFile, model: Any, features: list[str], tables: AuditT
     own = data.output or data.target  # the column whose labels the positive class is one of
     if tables.training is not None:
         train = (tables.training[features], _outcomes(data, tables.training))
-    arguments = {**dict(data), **dict(part or ())}
+    arguments, scale = {**dict(data), **dict(part or ())}, data.residual_scale or "constant"
     arguments |= {
         "train": train,
         "sample_weight": None if data.sample_weight is None else rows[data.sample_weight],
@@ -196,7 +196,7 @@ def _explained(audit: AuditFile, model: Any, features: list[str], tables: AuditT
         "positive_class": _as_label(arguments["positive_class"], model, rows[own] if isinstance(own, str) else None),
         "seed": audit.run.seed,
         "deny": audit.run.deny,
-        "residuals": _residuals(audit),
+        "residuals": data.residuals and replace(Residuals.of(data.residuals), scale=scale, seed=audit.run.seed),
     }
     from ..api import explain  # with it come pages and figures, which a description needs none of
 
@@ -213,14 +213,6 @@ def _outcomes(data: DataPart, table: pd.DataFrame) -> Any:
         return None
     y = table[data.target if isinstance(data.target, str) else list(data.target)]
     return y if data.event is None else (y, table[data.event])
-
-
-def _residuals(audit: AuditFile) -> Residuals | None:
-    """Return the assumption that the file asks for."""
-    data = audit.data
-    if data.residuals is None:
-        return None
-    return replace(Residuals.of(data.residuals), scale=data.residual_scale or "constant", seed=audit.run.seed)
 
 
 def _as_label(text: Any, model: Any, y: Any) -> Any:

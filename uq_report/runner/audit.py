@@ -46,7 +46,7 @@ from .differences import as_saved, with_kept_rows
 from .judge import judge, sensitivity
 from .plugins import Catalog, Plugin
 from .prepare import Prepared, load_fast_paths, load_measures, make_explainer, prepare
-from .provenance import described, measure_facts, method_of, with_measures
+from .provenance import described, measure_facts, method_of, options_of
 from .settings import Settings
 
 Callback = Callable[[Progress], None]
@@ -86,7 +86,7 @@ def run(
         first_distribution(other.subject, LEAST_ROWS)  # one that cannot predict stops the run before the long work
     audited, audit = _whole(subject, settings, progress, (watch or TimeBudget()).limits(settings), previous)
     if other is not None:
-        result = with_measures(compare_scores((audit.engine, other), other.subject.label), audit.measures)
+        result = described(compare_scores((audit.engine, other), other.subject.label), audit.measures)
         results = (*audited.run.results, codec.as_saved(result))
         audited = replace(audited, run=replace(audited.run, results=results))
     return _filed(audited, previous)
@@ -158,7 +158,7 @@ def side_by_side(
     second, other = _whole(challenger, settings, progress, both.share(1))
     differences = compare(first.run, second.run, (one.engine, other.engine))
     facts = one.measures
-    results = (*first.run.results, *(codec.as_saved(with_measures(result, facts)) for result in differences))
+    results = (*first.run.results, *(codec.as_saved(described(result, facts)) for result in differences))
     clocks = {label: audited.clock for label, audited in ((champion.label, first), (challenger.label, second))}
     return _filed(Audited(replace(first.run, results=results, challenger=second.run), clocks), previous)
 
@@ -203,7 +203,7 @@ def single(
             raise UnsupportedError(f"{explainer.name} must have what it requires of the model; {reason}.")
         results = explainer.explain(subject, engine.bound(explainer.name), prior)
         facts = measure_facts(engine.measures.values(), engine.baseline)
-        return tuple(described(result, explainer, facts) for result in results)
+        return tuple(described(result, facts, options_of(explainer)) for result in results)
 
     for other in before:
         prior[other] = explain(make_explainer(other, {}, settings.deny))
@@ -363,7 +363,7 @@ class _Audit:
             if result.id in ids:
                 raise PluginError(f"{name}: result ids must be unique in a run; got {result.id!r} twice.")
             ids.append(result.id)
-        return tuple(as_saved(described(result, explainer, self.measures)) for result in new)
+        return tuple(as_saved(described(result, self.measures, options_of(explainer))) for result in new)
 
     def finish(self) -> Audited:
         """Judge the results and gather everything in the run."""
