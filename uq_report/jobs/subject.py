@@ -15,18 +15,9 @@ from ..core.support.errors import InputError, LockedError, UQReportError, attrib
 from ..core.validation.residuals import Residuals
 from ..runner import plugins
 from ..runner.settings import BENCHMARKS, refuse
+from . import description_errors
 from .audit_file import AuditFile, DataPart, ModelPart
-from .description_errors import (
-    column_mistakes,
-    difference,
-    drift,
-    features_of,
-    option_mistakes,
-    roles,
-    schema,
-    train_mistakes,
-    unregistered,
-)
+from .description_errors import features_of
 from .sources import ReadModel, check_source, read_model, read_table, source_name
 
 _log = logging.getLogger(__name__)
@@ -96,7 +87,7 @@ def mistakes_of(audit: AuditFile) -> list[str]:
 
 def _examined(audit: AuditFile) -> tuple[AuditTables | None, list[str]]:
     """Return the tables, if they can be read, and every mistake in options, names and columns."""
-    mistakes = [*option_mistakes(audit), *unregistered(audit)]
+    mistakes = [*description_errors.option_mistakes(audit), *description_errors.unregistered(audit)]
     try:
         tables = _tables(audit)
     except LockedError:
@@ -104,7 +95,7 @@ def _examined(audit: AuditFile) -> tuple[AuditTables | None, list[str]]:
     except UQReportError as error:
         return None, [*mistakes, str(error)]
     name, names = source_name(audit.data.source), list(map(str, tables.rows.columns))
-    mistakes += column_mistakes(audit, names, name)
+    mistakes += description_errors.column_mistakes(audit, names, name)
     if tables.training is not None:
         trained = list(map(str, tables.training.columns))
         mistakes += _lacking_outcomes(audit, names, trained, tables.train_name)
@@ -113,7 +104,7 @@ def _examined(audit: AuditFile) -> tuple[AuditTables | None, list[str]]:
             [column for column in features_of(audit, side) if column not in audit.data.protected]
             for side in (names, trained)
         )
-        mistakes += train_mistakes(here, there, (name, tables.train_name))
+        mistakes += description_errors.train_mistakes(here, there, (name, tables.train_name))
     return tables, mistakes
 
 
@@ -149,7 +140,10 @@ def _tables(audit: AuditFile) -> AuditTables:
 
 def _features(audit: AuditFile, model: Any, tables: AuditTables) -> list[str]:
     """Return the features in the model's order; refuse columns that the model does not know."""
-    name, candidates = source_name(audit.data.source), features_of(audit, map(str, tables.rows.columns))
+    name, candidates = (
+        source_name(audit.data.source),
+        features_of(audit, map(str, tables.rows.columns)),
+    )
     protected = audit.data.protected
     fitted = attribute_of(model, "feature_names_in_")
     if fitted is None:
@@ -158,7 +152,7 @@ def _features(audit: AuditFile, model: Any, tables: AuditTables) -> list[str]:
         features = list(map(str, fitted))
         lacking = [feature for feature in features if feature not in candidates]
         extra = [column for column in candidates if column not in features and column not in protected]
-        if apart := difference(", ".join(map(repr, lacking)), ", ".join(map(repr, extra))):
+        if apart := description_errors.difference(", ".join(map(repr, lacking)), ", ".join(map(repr, extra))):
             raise InputError(
                 f"data must have the columns that the model was fitted on; got {name}: {apart}. "
                 "A column that is no feature has a role (target, clusters, protected ...) or is listed in data.ignore."
@@ -166,7 +160,7 @@ def _features(audit: AuditFile, model: Any, tables: AuditTables) -> list[str]:
     if tables.training is not None:
         trained = features_of(audit, map(str, tables.training.columns))
         own = [column for column in trained if column in features or column not in protected]
-        refuse(train_mistakes(features, own, (name, tables.train_name)))
+        refuse(description_errors.train_mistakes(features, own, (name, tables.train_name)))
     return features
 
 
@@ -228,7 +222,7 @@ def _predictions(audit: AuditFile, tables: AuditTables) -> ReadModel:
         raise InputError("model.source must be given; it is missing.")
     loader = plugins.load(plugins.named(plugins.find(plugins.LOADERS, audit.run.deny), _PREDICTIONS, "loader"))()
     rows = tables.rows
-    names = [name for key, name in roles(audit).items() if key.startswith("data.predictions.")]
+    names = [name for key, name in description_errors.roles(audit).items() if key.startswith("data.predictions.")]
     model = loader.load(
         source_name(audit.data.source),
         X=rows[_used(audit, features_of(audit, map(str, rows.columns)))],
@@ -255,11 +249,11 @@ def _sources(audit: AuditFile, tables: AuditTables, features: list[str]) -> dict
         "ignored": ", ".join(data.ignore),
         "query": data.query,
         "train_query": data.train_query,
-        "data_columns": schema(tables.rows),
+        "data_columns": description_errors.schema(tables.rows),
     }
     if tables.training is not None:
-        changes = list(drift(tables.rows[features], tables.training[features], data.categorical))
-        sources["train_columns"] = schema(tables.training)
+        changes = list(description_errors.drift(tables.rows[features], tables.training[features], data.categorical))
+        sources["train_columns"] = description_errors.schema(tables.training)
         sources["train_against_data"] = "; ".join(changes) or "same columns and types, no new levels"
         for sentence in changes:
             _log.warning("%s: %s", name, sentence)

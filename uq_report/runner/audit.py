@@ -22,17 +22,9 @@ from ..core.model.measures import Measure
 from ..core.model.results import MeasureFacts, Result
 from ..core.model.subject import Subject
 from ..core.predictive import Distribution
+from ..core.support import errors
 from ..core.support.arrays import FloatArray
-from ..core.support.errors import (
-    FOREIGN,
-    Cause,
-    InputError,
-    PluginError,
-    UnsupportedError,
-    UQReportError,
-    cause_of,
-    words_of,
-)
+from ..core.support.errors import Cause, InputError, PluginError, UnsupportedError, UQReportError
 from ..core.support.limits import limited
 from ..core.traits.stochastic import first_gap, head_readings, two_calls
 from ..evidence import codec
@@ -345,10 +337,10 @@ class _Audit:
             with limited(engine.check):
                 results = explainer.explain(self.subject, engine, MappingProxyType(self.results))
             self.results[name] = self._saved(explainer, results)
-        except FOREIGN as error:  # foreign code: whatever it raises becomes the reason in the report
+        except errors.FOREIGN as error:  # foreign code: whatever it raises becomes the reason in the report
             if not isinstance(error, UQReportError):
                 _log.warning("explainer %s failed", name, exc_info=True)
-            return SkipReason(words_of(error), cause_of(error))
+            return SkipReason(errors.words_of(error), errors.cause_of(error))
         return None
 
     def _saved(self, explainer: Explainer, new: Sequence[Result]) -> tuple[Result, ...]:

@@ -23,15 +23,8 @@ from ..core.engine.fast_path import FastPath
 from ..core.explainer import Costs, Explainer, HasCard, HasPriority, RunsAfter
 from ..core.model import adapter as hooks
 from ..core.model.measures import Measure
-from ..core.support.errors import (
-    FOREIGN,
-    MissingDependencyError,
-    NeedsLibraries,
-    PluginError,
-    installed,
-    nearest,
-    words_of,
-)
+from ..core.support import errors
+from ..core.support.errors import FOREIGN, MissingDependencyError, PluginError, installed, nearest, words_of
 from ..document.document import DrawsFigures, Prepares, Renderer
 from ..document.plots.registered import FigurePlugin, TakesCompanions
 from ..document.slots import CHAPTERS, chapter_of
@@ -53,14 +46,14 @@ _HOW_TO_CALL = hooks.Unpacks, hooks.SharesCalls, hooks.FixedRowsOnly, hooks.Pick
 _WHAT_IT_KNOWS = hooks.Differentiates, hooks.HasScores
 # The contract of each group, and its optional hooks.
 _CONTRACTS: Mapping[str, tuple[type, tuple[type, ...]]] = {
-    EXPLAINERS: (Explainer, (RunsAfter, HasCard, HasPriority, Costs, NeedsLibraries)),
-    ADAPTERS: (hooks.Adapter, (*_HOW_TO_CALL, *_WHAT_IT_KNOWS, NeedsLibraries)),
+    EXPLAINERS: (Explainer, (RunsAfter, HasCard, HasPriority, Costs, errors.NeedsLibraries)),
+    ADAPTERS: (hooks.Adapter, (*_HOW_TO_CALL, *_WHAT_IT_KNOWS, errors.NeedsLibraries)),
     CHECKS: (Check, ()),
     SECTIONS: (SectionPlugin, ()),
     FIGURES: (FigurePlugin, (TakesCompanions,)),
-    RENDERERS: (Renderer, (DrawsFigures, Prepares, NeedsLibraries)),
-    LOADERS: (hooks.Loader, (hooks.TakesOptions, hooks.Cautions, hooks.HasSha256, NeedsLibraries)),
-    FAST_PATHS: (FastPath, (NeedsLibraries,)),
+    RENDERERS: (Renderer, (DrawsFigures, Prepares, errors.NeedsLibraries)),
+    LOADERS: (hooks.Loader, (hooks.TakesOptions, hooks.Cautions, hooks.HasSha256, errors.NeedsLibraries)),
+    FAST_PATHS: (FastPath, (errors.NeedsLibraries,)),
 }
 _TOOL_EXTRAS = frozenset({"test", "tests", "lint", "dev", "docs"})
 

@@ -42,19 +42,8 @@ from ..support.errors import (
     words_of,
 )
 from ..support.limits import check_limits
-from .fast_path import (
-    COMPARED,
-    Candidates,
-    CheckedFastPaths,
-    Comparison,
-    FastCoalitions,
-    FastPath,
-    FastPathStats,
-    Mixes,
-    answers,
-    compared,
-    compared_rows,
-)
+from . import fast_path
+from .fast_path import Candidates, CheckedFastPaths, Comparison, FastCoalitions, FastPath, FastPathStats, Mixes
 from .model_caller import Caller, first_rows
 from .workers import FULL, PER_WORKER, Workers, packed
 
@@ -164,14 +153,14 @@ class BatchEvaluator:
 
         The model is asked in one call.
         """
-        at = compared_rows(self.n, len(changes))
+        at = fast_path.compared_rows(self.n, len(changes))
         few, rows = [variant.part(at) for variant in changes], self.at[at]
         table = variant_rows(take_rows(self.rows, at), few, self.source)
         plain = self.plain(table)
         each = np.repeat(rows, len(few))
         base, y = self.own[0].take(each) if self.base is not None else None, self.own[1]
         y = None if y is None else y[each]
-        return compared(
+        return fast_path.compared(
             lambda: rows_of(self.short(shortcut, few, rows), self.measures, y, base),
             rows_of(plain, self.measures, y, base),
             self._usual,
@@ -591,7 +580,7 @@ class Engine(Caller):
 
         def find(path: FastPath) -> FastCoalitions | None:
             mixer = path.mixer(subject.model, subject.adapter, X, rows) if isinstance(path, Mixes) else None
-            return mixer if answers(mixer, needs) else None
+            return mixer if fast_path.answers(mixer, needs) else None
 
         usual = np.where(np.isfinite(own), own, 0.0).max(axis=1)
         plain = partial(rows_in_calls, self.call_model, measures, self._call_rows)
@@ -681,12 +670,15 @@ class CoalitionEvaluator:
     def _compared(self, name: str) -> Comparison:
         rng = np.random.default_rng(0)
         n, d = self.table.shape
-        own = rng.random((COMPARED, 1, d)) < 0.5
-        first, second = rng.integers(0, n if self.y is None else len(self.y), COMPARED), rng.integers(0, n, COMPARED)
+        own = rng.random((fast_path.COMPARED, 1, d)) < 0.5
+        first, second = (
+            rng.integers(0, n if self.y is None else len(self.y), fast_path.COMPARED),
+            rng.integers(0, n, fast_path.COMPARED),
+        )
         mixes = [Mix(int(row), own[i], second[i : i + 1]) for i, row in enumerate(first)]
         y = self._outcomes(mixes)
         plain = self.calling.plain(mixed_rows(self.table, mixes), y)
-        return compared(lambda: self._short(name, mixes, y), plain, self.usual)
+        return fast_path.compared(lambda: self._short(name, mixes, y), plain, self.usual)
 
     def _short(self, name: str, mixes: Sequence[Mix], y: AnyArray | None) -> FloatArray:
         dist = self.calling.checked(self.found[name].mixed(mixes), sum(map(len, mixes)), f"fast path {name!r}")

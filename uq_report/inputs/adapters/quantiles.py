@@ -20,19 +20,9 @@ from ...core.support.arrays import FloatArray, Table
 from ...core.support.errors import InputError, ModelError, to_type
 from ...distributions import Histogram, Quantiles
 from ...distributions.tables.quantiles import Ties
+from . import sklearn_
 from .outputs import point_prediction
-from .sklearn_ import (
-    ROWWISE_BATCH,
-    SklearnAdapter,
-    batch_rows,
-    each_alone,
-    fitted_anew,
-    in_order,
-    named_parameter,
-    predict_takes,
-    transform,
-    unwrap,
-)
+from .sklearn_ import ROWWISE_BATCH, SklearnAdapter, batch_rows, in_order, transform, unwrap
 
 
 def levels_of(model: Any) -> tuple[float, ...]:
@@ -138,11 +128,8 @@ class QuantileForestAdapter(SklearnAdapter):
     def matches(self, model: Any) -> Match | None:
         """Match the two by the name of their base class."""
         final = unwrap(model)[1]
-        return (
-            Match(0, f"{type(final).__name__}: {levels_words(self._of(final))}")
-            if _FOREST in class_names(final)
-            else None
-        )
+        known = _FOREST in class_names(final)
+        return Match(0, f"{type(final).__name__}: {levels_words(self._of(final))}") if known else None
 
     def predict(self, model: Any, X: Table) -> Distribution:
         """Return a quantile table per row."""
@@ -161,7 +148,7 @@ class QuantileForestAdapter(SklearnAdapter):
 
     def batch_rows(self, model: Any) -> int | None:
         """Return 25 000 where the steps in front treat each number by itself, else None."""
-        return ROWWISE_BATCH if each_alone(unwrap(model)[0]) else None
+        return ROWWISE_BATCH if sklearn_.each_alone(unwrap(model)[0]) else None
 
     def _of(self, forest: Any) -> tuple[float, ...]:
         own = np.ravel(np.asarray(forest.default_quantiles, dtype=object)).tolist()
@@ -256,10 +243,10 @@ class QuantilesAdapter(SklearnAdapter):
 
 def _more(model: Any) -> str:
     """Return how models of further levels are fitted, and passed with each other."""
-    own = next((item for item in _LEVELS.items() if named_parameter(model, item[0])), None)
+    own = next((item for item in _LEVELS.items() if sklearn_.named_parameter(model, item[0])), None)
     if own is None:
         return _LINE
-    fit, clone = fitted_anew(model, *own)
+    fit, clone = sklearn_.fitted_anew(model, *own)
     return (
         f"{clone}levels = (0.05, 0.25, 0.5, 0.75, 0.95)\n"
         f"models = {{level: {fit} for level in levels}}\nuq.explain(models, X, y)"
@@ -306,7 +293,7 @@ def _rowwise(model: Any) -> bool:
     steps, final = unwrap(model)
     name = class_names(final)[0]
     linear = "gblinear" in (getattr(final, "booster", None), getattr(final, "boosting_type", None))
-    return name.startswith(_TREES) and not linear and "Booster" not in name and each_alone(steps)
+    return name.startswith(_TREES) and not linear and "Booster" not in name and sklearn_.each_alone(steps)
 
 
 _NEEDED = ("criterion", "logits")
@@ -335,9 +322,8 @@ class GridsAdapter(Adapter):
             return None
         if "tabpfn.TabPFNRegressor" in class_names(model):
             return Match(0, "TabPFNRegressor: its bar distribution")
-        return (
-            Match(1, "predict takes output_type: a bar distribution") if predict_takes(model, "output_type") else None
-        )
+        taken = sklearn_.predict_takes(model, "output_type")
+        return Match(1, "predict takes output_type: a bar distribution") if taken else None
 
     def predict(self, model: Any, X: Table) -> Distribution:
         """Return the bar distributions as histograms."""
