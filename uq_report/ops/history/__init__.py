@@ -37,32 +37,8 @@ from typing import TYPE_CHECKING
 from ...core.support.errors import InputError, OutputError
 from ...evidence import disk
 from ...evidence.disk import RUN, SUMS
-from .entry import (
-    ENTRY,
-    HEADS,
-    HELD,
-    LATEST,
-    LOCK,
-    MAILED,
-    PRUNED,
-    STAGE,
-    STARTED,
-    Beside,
-    FiledRun,
-    Head,
-    Heads,
-    HistoryEntry,
-    audit_folders,
-    checked,
-    locked,
-    of_folders,
-    put,
-    read_entry,
-    read_heads,
-    record_deleted,
-    run_folders,
-    slug,
-)
+from . import entry as entries
+from .entry import Beside, FiledRun, Head, Heads, HistoryEntry, put
 
 if TYPE_CHECKING:
     from .filing import Filing
@@ -91,20 +67,22 @@ def troubles(root: Path, anchor: Heads | None = None) -> list[str]:
     found: list[str] = []
     known, present = Heads(), True
     try:
-        known = read_heads(root / HEADS)  # before the folders, which may grow meanwhile
+        known = entries.read_heads(root / entries.HEADS)  # before the folders, which may grow meanwhile
     except InputError as error:
-        present = (root / HEADS).exists()
+        present = (root / entries.HEADS).exists()
         found += [str(error)] if present else []
     chains = {audit.name: list(_chain(audit, known.audits.get(audit.name), found)) for audit in _audits(root, found)}
-    found += _gone(known, chains, HEADS)
+    found += _gone(known, chains, entries.HEADS)
     if not present and any(chains.values()):
-        found.append(f"{HEADS} is missing; without it, or an anchor, nobody knows whether the last runs are there.")
+        found.append(
+            f"{entries.HEADS} is missing; without it, or an anchor, nobody knows whether the last runs are there."
+        )
     if anchor is not None:
         found += _gone(anchor, chains, "the anchor")
     if known.made_again and (anchor is None or anchor.made_again != known.made_again):
         found.append(
-            f"{HEADS} was missing or broken, and made of what was there on {known.made_again}: runs deleted before are "
-            "not noticed. Compare with an anchor of before, and make a new one."
+            f"{entries.HEADS} was missing or broken, and made of what was there on {known.made_again}: runs deleted "
+            "before are not noticed. Compare with an anchor of before, and make a new one."
         )
     return list(dict.fromkeys(found))
 
@@ -113,7 +91,7 @@ def _audits(root: Path, found: list[str]) -> list[Path]:
     """Return the folders of audits; a link among them is told, and not followed."""
     links = sorted(place.name for place in root.iterdir() if place.is_symlink()) if root.is_dir() else []
     found += [f"{name} is a link, and no part of the history." for name in links]
-    return audit_folders(root)
+    return entries.audit_folders(root)
 
 
 def _gone(known: Heads, chains: dict[str, list[HistoryEntry]], source: str) -> Iterator[str]:
@@ -130,10 +108,10 @@ def _gone(known: Heads, chains: dict[str, list[HistoryEntry]], source: str) -> I
 
 def _chain(audit: Path, head: Head | None, found: list[str]) -> Iterator[HistoryEntry]:
     """Yield the entries of an audit that can be read, and collect what is wrong with it."""
-    before, sequence, folders = "", 0, run_folders(audit)
+    before, sequence, folders = "", 0, entries.run_folders(audit)
     for folder in folders:
         try:
-            entry = read_entry(folder.path)
+            entry = entries.read_entry(folder.path)
         except InputError as error:
             found.append(str(error))
             before, sequence = "?", folder.sequence
@@ -160,16 +138,16 @@ def _linked(entry: HistoryEntry, before: str, sequence: int) -> Iterator[str]:
 def _files(folder: Path, entry: HistoryEntry, head: Head | None) -> Iterator[str]:
     """Yield which files of a run are gone, added or not as they were filed."""
     present = dict(_listing(folder))
-    if present.pop(ENTRY).read_bytes() != entry.dumps():
-        yield f"{ENTRY} was changed after it was filed."
-    note, there = present.pop(PRUNED, None), RUN in present
+    if present.pop(entries.ENTRY).read_bytes() != entry.dumps():
+        yield f"{entries.ENTRY} was changed after it was filed."
+    note, there = present.pop(entries.PRUNED, None), RUN in present
     deleted = note is not None if head is None else entry.sequence in head.deleted
     if note is not None and not deleted:
-        yield f"{PRUNED} says that retention deleted it, and {HEADS} does not."
+        yield f"{entries.PRUNED} says that retention deleted it, and {entries.HEADS} does not."
     elif note is not None and note.read_bytes() != NOTE:
-        yield f"{PRUNED} was changed."
+        yield f"{entries.PRUNED} was changed."
     elif note is None and deleted and not there:
-        yield f"{PRUNED} is missing."
+        yield f"{entries.PRUNED} is missing."
     elif not there and not deleted:
         yield f"{RUN} is missing, and retention did not delete it."
     yield from _listed(folder, entry, present, deleted)
@@ -199,13 +177,20 @@ def _listed(folder: Path, entry: HistoryEntry, present: dict[str, Path], deleted
 def _beside(audit: Path, folders: list[str], head: Head | None) -> Iterator[str]:
     """Yield what stands in an audit's folder and is none of its runs, and whether `latest` names the last one."""
     for place in sorted(audit.iterdir()):
-        if place.name not in (*folders, HELD, LOCK, LATEST, MAILED, STARTED) and not place.name.startswith(STAGE):
+        if place.name not in (
+            *folders,
+            entries.HELD,
+            entries.LOCK,
+            entries.LATEST,
+            entries.MAILED,
+            entries.STARTED,
+        ) and not place.name.startswith(entries.STAGE):
             yield f"{place.name} is no part of the history."
-    pointed = (audit / LATEST).read_bytes() if (audit / LATEST).is_file() else b""
+    pointed = (audit / entries.LATEST).read_bytes() if (audit / entries.LATEST).is_file() else b""
     lines = [f"{folder}\n".encode() for folder in folders]
     recorded = head is not None and folders[-1].startswith(f"{head.sequence:06d}_")
     if pointed != lines[-1] and (recorded or pointed not in (b"", *lines)):
-        yield f"{LATEST} does not name the last run."
+        yield f"{entries.LATEST} does not name the last run."
 
 
 def _listing(folder: Path) -> Iterator[tuple[str, Path]]:
@@ -262,9 +247,9 @@ class History:
             raise OutputError(
                 f"history must be a folder to write to; got {self.root} ({error.strerror}). Name another."
             ) from error
-        with locked(audit / LOCK, f"audit {name!r}", wait):
+        with entries.locked(audit / entries.LOCK, f"audit {name!r}", wait):
             try:
-                filing = Filing(checked(name), audit)
+                filing = Filing(entries.checked(name), audit)
             except OSError as error:
                 raise OutputError(f"history must be writable; got {self.root}: {error}. Nothing was filed.") from error
             yield filing
@@ -273,11 +258,11 @@ class History:
         """Return what is filed of one audit or of all, in order; a run that cannot be read is left out."""
         if not self.root.is_dir():
             raise InputError(f"history must be a folder with filed runs; got {self.root}. Check the path.")
-        audits = audit_folders(self.root) if name is None else [self._audit(name)]
+        audits = entries.audit_folders(self.root) if name is None else [self._audit(name)]
         filed = []
-        for folder in (folder.path for audit in audits for folder in run_folders(audit)):
+        for folder in (folder.path for audit in audits for folder in entries.run_folders(audit)):
             try:
-                filed.append(FiledRun(read_entry(folder), folder))
+                filed.append(FiledRun(entries.read_entry(folder), folder))
             except InputError as error:
                 _log.warning("Not listed: %s", error)
         return filed
@@ -288,7 +273,7 @@ class History:
         if not runs:
             return None
         try:
-            confirmed = (self._audit(name) / LATEST).lstat().st_mtime
+            confirmed = (self._audit(name) / entries.LATEST).lstat().st_mtime
             return datetime.fromtimestamp(confirmed, UTC)
         except (OSError, ValueError, OverflowError):
             return runs[-1].entry.filed_at()
@@ -318,11 +303,11 @@ class History:
 
     def heads(self) -> Heads:
         """Return how far each audit has come: the anchor of this history, once `check` finds nothing wrong."""
-        file = self.root / HEADS
-        return of_folders(self.root, read_heads(file) if file.exists() else Heads())
+        file = self.root / entries.HEADS
+        return entries.of_folders(self.root, entries.read_heads(file) if file.exists() else Heads())
 
     def _audit(self, name: str) -> Path:
-        audit = self.root / slug(name)
+        audit = self.root / entries.slug(name)
         if audit.is_symlink():
             raise InputError(f"{audit} must be a folder of the history; got a link. Remove it.")
         return audit
@@ -375,20 +360,20 @@ def delete(history: History, runs: Iterable[FiledRun]) -> int:
     for name, group in groupby(runs, key=lambda run: run.entry.name):
         due = list(group)
         with history.filing(name, _WAIT):
-            record_deleted(history.root, due[0].folder.parent.name, [run.entry.sequence for run in due])
+            entries.record_deleted(history.root, due[0].folder.parent.name, [run.entry.sequence for run in due])
             count += sum(map(_emptied, due))
     return count
 
 
 def _emptied(filed: FiledRun) -> bool:
-    run, note = filed.folder / RUN, filed.folder / PRUNED
+    run, note = filed.folder / RUN, filed.folder / entries.PRUNED
     was_there = run.is_file()
     if not note.exists():
-        put(note, filed.folder.parent / f"{STAGE}-{PRUNED}", NOTE)
+        put(note, filed.folder.parent / f"{entries.STAGE}-{entries.PRUNED}", NOTE)
     run.unlink(missing_ok=True)
     for place in sorted(filed.folder.iterdir(), key=lambda place: place.name == SUMS):  # says what the others were
         if place.is_dir() and not place.is_symlink():
             shutil.rmtree(place)
-        elif place.name not in (ENTRY, PRUNED):
+        elif place.name not in (entries.ENTRY, entries.PRUNED):
             place.unlink()
     return was_there
