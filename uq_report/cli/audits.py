@@ -232,7 +232,7 @@ def case(
     begun("Explaining ...", quiet)
     from .. import api
     from ..evidence import run_folder
-    from ..jobs.saved_subject import new_rows, subject_of_run
+    from ..jobs.subject import new_rows, subject_of_run
 
     folder = saved if saved.is_dir() else saved.parent
     run = run_folder.read(saved)[0]
