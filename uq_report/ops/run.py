@@ -20,16 +20,7 @@ from ..core.engine.fast_path_evaluator import Progress
 from ..core.model.adapter import AwaitsPredictions
 from ..core.model.subject import Subject
 from ..core.support import errors
-from ..core.support.errors import (
-    Cause,
-    InputError,
-    LockedError,
-    OutputError,
-    PendingError,
-    RenderError,
-    UQReportError,
-    words_of,
-)
+from ..core.support.errors import Cause, InputError, LockedError, OutputError, PendingError, RenderError, UQReportError
 from ..core.support.text import clean, count
 from ..document.text import unmarked
 from ..evidence import codec, run_folder
@@ -454,7 +445,7 @@ def _failures_reported(audit: AuditFile) -> Iterator[None]:
     except (LockedError, PendingError):
         raise
     except Exception as error:
-        code, reasons = errors.INTERNAL, words_of(error).splitlines()
+        code, reasons = errors.INTERNAL, errors.words_of(error).splitlines()
         if isinstance(error, UQReportError):
             code = error.exit_code
         _send_mail(audit, RunEnd(audit.name or "audit", code, {"exit_code": code, "reasons": reasons}))

@@ -32,15 +32,7 @@ from ..model.variants import Mix, Variant, mixed_rows, variant_rows
 from ..predictive import Distribution
 from ..statistics.inference import CONFIDENCE
 from ..support.arrays import AnyArray, ColumnLookup, FloatArray, IntArray, Table, take_rows
-from ..support.errors import (
-    BudgetError,
-    InputError,
-    ModelError,
-    UnsupportedError,
-    UQReportError,
-    nearest,
-    words_of,
-)
+from ..support.errors import BudgetError, InputError, ModelError, UnsupportedError, UQReportError, nearest, words_of
 from ..support.limits import check_limits
 from . import fast_path
 from .fast_path import Candidates, CheckedFastPaths, Comparison, FastCoalitions, FastPath, FastPathStats, Mixes
