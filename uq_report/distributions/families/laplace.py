@@ -10,7 +10,7 @@ from scipy.special import erf, erfinv, expit, log_expit, logit, ndtri
 
 from ...core.support.arrays import AnyArray, FloatArray
 from ..numerics.numeric import Parametric, score_of
-from ..numerics.validate import levels
+from ..numerics.validate import levels, who
 from .normal import LOG_2PI, Normal, diagonal
 
 
@@ -37,7 +37,7 @@ class LocationScale(Parametric):
 
     def quantile(self, p: AnyArray) -> FloatArray:
         """Return the quantiles, shape (n, L)."""
-        unit = self.unit_quantile(levels(f"{self._who()}.quantile.p", p))
+        unit = self.unit_quantile(levels(f"{who(self)}.quantile.p", p))
         return np.asarray(self.loc[:, None] + self.scale[:, None] * unit)
 
     def fisher_information(self) -> FloatArray:

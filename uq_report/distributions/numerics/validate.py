@@ -103,6 +103,11 @@ def shares(who: str, weights: Any, m: int) -> FloatArray:
 _FEW = 32
 
 
+def who(dist: Distribution) -> str:
+    """Return how errors name distributions: their family as a name of Python."""
+    return dist.family.lower().replace(" ", "_").replace("-", "_")
+
+
 class Rowwise(Distribution):
     """n distributions held as arrays of one entry a row, the attributes that `by_row` names."""
 
@@ -120,7 +125,7 @@ class Rowwise(Distribution):
 
     def encode(self, y: Any) -> Any:
         """Return y as floats; refuse what is no number."""
-        return numbers(f"{self.family.lower().replace(' ', '_').replace('-', '_')}.y", y)
+        return numbers(f"{who(self)}.y", y)
 
 
 def row_sum(values: FloatArray, weights: FloatArray | None = None) -> FloatArray:

@@ -86,7 +86,7 @@ class Draws(Rowwise):
 
     def quantile(self, p: AnyArray) -> FloatArray:
         """Return the smallest draws that a share p does not exceed, shape (n, L)."""
-        level = levels(f"{_name(self)}.quantile.p", p)
+        level = levels(f"{'count_' * self.discrete}draws.quantile.p", p)
         return self.values[:, np.ceil(level * self.size * (1 - 1e-14)).astype(int) - 1]
 
     def sample(self, rng: np.random.Generator, size: int) -> FloatArray:
@@ -186,10 +186,6 @@ class CountDraws(Draws):
             for row, y in zip(self.values, at, strict=True)
         ]
         return np.asarray(counts, dtype=float).reshape(at.shape) / self.size
-
-
-def _name(dist: Draws) -> str:
-    return "count_draws" if dist.discrete else "draws"
 
 
 def _order(m: int) -> int:

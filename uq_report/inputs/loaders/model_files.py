@@ -131,7 +131,7 @@ class SkopsLoader:
         """Match names that end in .skops."""
         return Path(source.lower()).suffix == ".skops"
 
-    def load(self, source: str, *, trusted: Iterable[str] = ()) -> Any:
+    def load(self, source: str, *, trusted: Iterable[str] = (), named: str = "") -> Any:
         """Return the model.
 
         Parameters
@@ -139,49 +139,32 @@ class SkopsLoader:
         source : str
         trusted : iterable of str
             Full names of further types that the file may hold. Read their source first.
+        named : str
+            How errors name the source, where the file is a copy or a part of it.
         """
-        return read_skops(source, trusted)
+        try:
+            import skops.io as sio
+        except ImportError as error:
+            raise MissingDependencyError("the skops loader", "skops", "skops") from error
+        file, source = source, named or source
+        try:
+            types = set(sio.get_untrusted_types(file=file))
+            unknown = sorted(types - {*REVIEWED, *trusted})
+            model = None if unknown else sio.load(file, trusted=sorted(types))
+        except (OSError, BadZipFile, KeyError, ValueError, TypeError, EOFError, zlib.error, struct.error) as error:
+            raise InputError(f"model must be a readable .skops file; got {source!r}: {error}. Check it.") from error
+        if unknown:
+            raise InputError(
+                f"model must hold reviewed types only; got {', '.join(unknown)} in {source!r}. "
+                "If you know where the file comes from and have read these types, trust them by name "
+                f"(--trusted {' --trusted '.join(unknown)})."
+            )
+        return model
 
     def caution(self, source: str, *, trusted: Iterable[str] = ()) -> str:
         """Name the types that were trusted beyond the reviewed ones."""
-        return caution_of(trusted)
-
-
-def read_skops(file: str, trusted: Iterable[str] = (), source: str = "") -> Any:
-    """Return the model in a .skops file whose types are all reviewed, or trusted by the user by name.
-
-    Parameters
-    ----------
-    file : str
-    trusted : iterable of str
-        Full names of further types that the file may hold.
-    source : str, optional
-        What the user named, for messages; the file itself by default.
-    """
-    try:
-        import skops.io as sio
-    except ImportError as error:
-        raise MissingDependencyError("the skops loader", "skops", "skops") from error
-    source = source or file
-    try:
-        types = set(sio.get_untrusted_types(file=file))
-        unknown = sorted(types - {*REVIEWED, *trusted})
-        model = None if unknown else sio.load(file, trusted=sorted(types))
-    except (OSError, BadZipFile, KeyError, ValueError, TypeError, EOFError, zlib.error, struct.error) as error:
-        raise InputError(f"model must be a readable .skops file; got {source!r}: {error}. Check it.") from error
-    if unknown:
-        raise InputError(
-            f"model must hold reviewed types only; got {', '.join(unknown)} in {source!r}. "
-            "If you know where the file comes from and have read these types, trust them by name "
-            f"(--trusted {' --trusted '.join(unknown)})."
-        )
-    return model
-
-
-def caution_of(trusted: Iterable[str]) -> str:
-    """Name the types that were trusted beyond the reviewed ones; nothing if there are none."""
-    names = ", ".join(sorted(trusted))
-    return f"a skops file; trusted by name beyond the reviewed types: {names}" if names else ""
+        names = ", ".join(sorted(trusted))
+        return f"a skops file; trusted by name beyond the reviewed types: {names}" if names else ""
 
 
 _LABELS = ("classlabels_strings", "classlabels_int64s", "classlabels_ints")
