@@ -46,7 +46,7 @@ class BoostedAdapter(Adapter):
     classifier: ClassVar[frozenset[str]]
     row_alone: ClassVar[frozenset[str]]  # classes whose predictions of a row never depend on other rows, to the bit
     word: ClassVar[str] = "objective"  # what the library calls it
-    known: ClassVar[tuple[str, ...]]  # the objectives that are likelihoods, or are refused with what to do
+    objectives: ClassVar[tuple[str, ...]]  # the objectives that are likelihoods, or are refused with what to do
     powers: ClassVar[Mapping[str, float]]  # of the mean that the variance is proportional to
     power_option: ClassVar[str] = "tweedie_variance_power"
     with_dispersion: ClassVar[tuple[str, ...]]
@@ -78,7 +78,7 @@ class BoostedAdapter(Adapter):
         name = self.objective_name(final)
         if name is None:
             return Match(1, f"{type(final).__name__}, not fitted")
-        return Match(1, f"{type(final).__name__} with the {self.word} {name}") if name in self.known else None
+        return Match(1, f"{type(final).__name__} with the {self.word} {name}") if name in self.objectives else None
 
     def predict(self, model: Any, X: Table) -> Distribution:
         """Return the distribution that belongs to the objective."""
@@ -187,7 +187,7 @@ class LightGBMAdapter(BoostedAdapter):
     family: ClassVar[frozenset[str]] = frozenset({"lightgbm.Booster", "lightgbm.LGBMModel"})
     classifier: ClassVar[frozenset[str]] = frozenset({"lightgbm.LGBMClassifier"})
     row_alone: ClassVar[frozenset[str]] = classifier | {"lightgbm.Booster", "lightgbm.LGBMRegressor"}
-    known: ClassVar[tuple[str, ...]] = (*_LIGHTGBM_CLASSES, *_LIGHTGBM_POWERS, "multiclassova")
+    objectives: ClassVar[tuple[str, ...]] = (*_LIGHTGBM_CLASSES, *_LIGHTGBM_POWERS, "multiclassova")
     powers: ClassVar[Mapping[str, float]] = _LIGHTGBM_POWERS
     with_dispersion: ClassVar[tuple[str, ...]] = tuple(_LIGHTGBM_POWERS)
 
@@ -272,7 +272,7 @@ class XGBoostAdapter(BoostedAdapter):
     row_alone: ClassVar[frozenset[str]] = frozenset(
         f"xgboost.{name}" for name in ("Booster", "XGBClassifier", "XGBRegressor", "XGBRFClassifier", "XGBRFRegressor")
     )
-    known: ClassVar[tuple[str, ...]] = (_MARGINS, *_XGBOOST_CLASSES, *_XGBOOST_POWERS, *_NO_PROBABILITY, _AFT)
+    objectives: ClassVar[tuple[str, ...]] = (_MARGINS, *_XGBOOST_CLASSES, *_XGBOOST_POWERS, *_NO_PROBABILITY, _AFT)
     powers: ClassVar[Mapping[str, float]] = _XGBOOST_POWERS
     with_dispersion: ClassVar[tuple[str, ...]] = tuple(_XGBOOST_POWERS)
 
@@ -389,7 +389,7 @@ class CatBoostAdapter(BoostedAdapter):
     classifier: ClassVar[frozenset[str]] = frozenset({"catboost.CatBoostClassifier"})
     row_alone: ClassVar[frozenset[str]] = family | classifier | {"catboost.CatBoostRegressor"}
     word: ClassVar[str] = "loss"
-    known: ClassVar[tuple[str, ...]] = (_GAUSSIAN, "MultiClassOneVsAll", *_CATBOOST_CLASSES, *_CATBOOST_POWERS)
+    objectives: ClassVar[tuple[str, ...]] = (_GAUSSIAN, "MultiClassOneVsAll", *_CATBOOST_CLASSES, *_CATBOOST_POWERS)
     powers: ClassVar[Mapping[str, float]] = _CATBOOST_POWERS
     power_option: ClassVar[str] = "variance_power"
     with_dispersion: ClassVar[tuple[str, ...]] = ("Tweedie",)

@@ -128,8 +128,8 @@ class QuantileForestAdapter(SklearnAdapter):
     def matches(self, model: Any) -> Match | None:
         """Match the two by the name of their base class."""
         final = unwrap(model)[1]
-        known = _FOREST in class_names(final)
-        return Match(0, f"{type(final).__name__}: {levels_words(self._of(final))}") if known else None
+        forest = _FOREST in class_names(final)
+        return Match(0, f"{type(final).__name__}: {levels_words(self._of(final))}") if forest else None
 
     def predict(self, model: Any, X: Table) -> Distribution:
         """Return a quantile table per row."""
