@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from uq_report.core.engine.fast_path import COMPARED
-from uq_report.core.engine.fast_path_evaluator import Engine
+from uq_report.core.engine.fast_path_evaluator import COMPARED, Engine
 from uq_report.core.model.measures import ENTROPY, KL, NLL, PREDICTION
 from uq_report.core.model.subject import make_subject
 from uq_report.core.model.variants import Mix, mixed_rows

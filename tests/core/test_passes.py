@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from uq_report.core.engine.fast_path import COMPARED
-from uq_report.core.engine.fast_path_evaluator import BatchEvaluator, grouped, refuse_base, rows_of
+from uq_report.core.engine.evaluator import grouped, refuse_base, rows_of
+from uq_report.core.engine.fast_path_evaluator import COMPARED, FastPathBatchEvaluator
 from uq_report.core.model.measures import KL, NLL, PREDICTION
 from uq_report.core.model.variants import Variant
 from uq_report.core.support.arrays import IntArray, Table
@@ -39,9 +39,11 @@ class Model:
                 changed[:, v, position] = values
         return Normal(changed.sum(axis=2).ravel() + self.apart, 1.0)
 
-    def task(self, *, rows: IntArray | None = None, most: int = 100, measures: Any = (PREDICTION,)) -> BatchEvaluator:
+    def task(
+        self, *, rows: IntArray | None = None, most: int = 100, measures: Any = (PREDICTION,)
+    ) -> FastPathBatchEvaluator:
         base = Normal(X.sum(axis=1), 1.0)
-        return BatchEvaluator((self.plain, self.short), most, X, rows, measures, Y, base)
+        return FastPathBatchEvaluator(self.short, self.plain, most, X, rows, measures, Y, base)
 
 
 @pytest.mark.parametrize(
@@ -114,7 +116,7 @@ def test_a_comparison_takes_so_many_rows_from_first_to_last(rows: int, changes: 
         return Normal(np.repeat(many[rows, 0], len(group)), 1.0)
 
     plain = lambda rows: Normal(np.asarray(rows)[:, 0], 1.0)  # noqa: E731
-    task = BatchEvaluator((plain, short), rows, many, None, (KL,), None, Normal(many[:, 0], 1.0))
+    task = FastPathBatchEvaluator(short, plain, rows, many, None, (KL,), None, Normal(many[:, 0], 1.0))
     assert task.compared("p", [Variant()] * changes) == (each * changes, 0.0, "")
     assert len(seen[0]) == each
     assert (seen[0][0], seen[0][-1]) == (0, len(many) - 1)

@@ -8,7 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from uq_report.core.engine.fast_path import TOLERANCE, CheckedFastPaths, Comparison, FastPathStats, compared
+from uq_report.core.engine.fast_path_evaluator import (
+    TOLERANCE,
+    CheckedFastPaths,
+    Comparison,
+    FastPathStats,
+    compared,
+)
 from uq_report.core.model.variants import Variant
 
 PLAIN = np.array([[0.0, -2.0, 1.0], [np.inf, 5e-7, 0.0]])

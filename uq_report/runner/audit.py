@@ -13,8 +13,7 @@ from time import perf_counter
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from ..core.engine.fast_path import FastPath
-from ..core.engine.fast_path_evaluator import Engine, Progress, first_distribution
+from ..core.engine.fast_path_evaluator import Engine, FastPath, Progress, first_distribution
 from ..core.explainer import Costs, Explainer, runs_after
 from ..core.model.adapter import FixedRowsOnly
 from ..core.model.describe import describe, hashes

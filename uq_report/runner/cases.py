@@ -13,7 +13,8 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 import pandas as pd
 
-from ..core.engine.fast_path_evaluator import Engine, rows_of
+from ..core.engine.evaluator import rows_of
+from ..core.engine.fast_path_evaluator import Engine
 from ..core.model.adapter import FixedRowsOnly
 from ..core.model.measures import DECOMPOSITION, LOSS, Measure
 from ..core.model.results import MeasureFacts, Result

@@ -19,7 +19,7 @@ from operator import itemgetter
 from typing import Any, ClassVar, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
 from ..checks.rule import Check
-from ..core.engine.fast_path import FastPath
+from ..core.engine.fast_path_evaluator import FastPath
 from ..core.explainer import Costs, Explainer, HasCard, HasPriority, RunsAfter
 from ..core.model import adapter as hooks
 from ..core.model.measures import Measure

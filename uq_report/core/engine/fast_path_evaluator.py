@@ -1,554 +1,351 @@
-"""Measures of a subject's rows under replaced columns: the plain evaluator, in which the model predicts every row.
+"""The engine of a run: the plain evaluator with fast paths around it.
 
-Explainers ask for variants: all measures of these rows with these columns replaced by those values. The evaluator lays
-the variants of a row side by side in a block of rows, predicts it once, and evaluates every measure on that prediction.
+A fast path predicts changed rows from the structure of a model. It is chosen by `CheckedFastPaths` only where it agreed
+with the model in the run. Fast paths are chosen in the order of the groups and never by workers, so they change no byte
+with the number of workers.
 
-The adapter's `batch_rows` or the user's decides which variants share a call, never workers, free memory or a stopwatch,
-so the bytes of a result do not depend on how it was computed.
+Predictions of changed rows from the structure of a model: the contract of fast paths.
 
-One prediction pass: which variants share a call, and all measures of that call's predictions.
+A fast path never decides by itself that it is right: the engine compares it with the model's own predictions in the
+run, and leaves it for the rest of the run where they differ (`believed`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from copy import copy
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property, partial
-from itertools import chain, groupby, islice, starmap
-from math import ceil
-from typing import Any, NamedTuple
+from itertools import chain
+from typing import Any, ClassVar, Generic, NamedTuple, Protocol, TypeVar, cast, runtime_checkable
 
 import numpy as np
-import pandas as pd
 from joblib import parallel_config
 
-from ..model.adapter import Differentiates
-from ..model.derivatives import EPS, Derivatives, Predict, changes, finite_differences, floating, spread, step_lengths
-from ..model.measures import DECOMPOSITION, EPISTEMIC, LOSS, Measure, split_of
-from ..model.results import Omission
+from ..model.adapter import Adapter
+from ..model.measures import Measure
 from ..model.subject import Subject
 from ..model.variants import Mix, Variant, mixed_rows, variant_rows
 from ..predictive import Distribution
-from ..statistics.inference import CONFIDENCE
-from ..support.arrays import AnyArray, ColumnLookup, FloatArray, IntArray, Table, take_rows
-from ..support.errors import BudgetError, InputError, ModelError, UnsupportedError, UQReportError, nearest, words_of
-from ..support.limits import check_limits
-from . import fast_path
-from .fast_path import Candidates, CheckedFastPaths, Comparison, FastCoalitions, FastPath, FastPathStats, Mixes
-from .model_caller import Caller, first_rows
-from .workers import FULL, PER_WORKER, Workers, packed
+from ..support.arrays import AnyArray, FloatArray, IntArray, Table, take_rows
+from ..support.errors import FOREIGN, BudgetError, words_of
+from .evaluator import (
+    BatchEvaluator,
+    BatchResult,
+    Evaluator,
+    Progress,
+    VariantGroup,
+    needed,
+    refuse_base,
+    rows_in_calls,
+    rows_of,
+)
+from .model_caller import first_rows
+
+# largest difference from the plain prediction, in units of a measure's largest value
+TOLERANCE = 1e-9
+# rows of a change in a comparison, or fewer where that is much of the work
+COMPARED, LEAST_COMPARED = 32, 8
 
 
-class VariantGroup(NamedTuple):
-    """Results of consecutive variants from number `first` on; `values` is (measures, variants, rows)."""
+@runtime_checkable
+class Shortcut(Protocol):
+    """Predicts changed rows of one model and one table from what is the same in all of them.
 
-    first: int
-    values: FloatArray
+    It holds no state that a call changes, or one for each thread: threads share it, and other processes get a copy.
+    """
+
+    def covers(self, variant: Variant) -> bool:
+        """Say whether this change of rows can be predicted."""
+
+    def predict(self, group: Sequence[Variant], rows: IntArray) -> Distribution:
+        """Return the distribution of every row under every variant: row r of variant v at ``r * len(group) + v``.
+
+        Parameters
+        ----------
+        group : sequence of Variant
+            Donors and row-wise values have one entry per entry of `rows`; donors are positions in the whole table.
+        rows : ndarray of int
+            Positions of the rows in the whole table.
+        """
 
 
-class BatchResult(NamedTuple):
-    """The results of a group, the fast path chosen for it (empty for none), and whether that path predicted it."""
+@runtime_checkable
+class Partial(Protocol):
+    """Optional: a shortcut, or a mixer, that may not know all that the model does, and what its distributions answer.
 
-    group: VariantGroup
-    shortcut: str
-    short: bool
+    It is not asked for measures that require another method. None is for all that the model's own answer.
+    """
 
-
-# the number of a group's first variant, the group, and the fast path chosen for it
-Charged = tuple[int, list[Variant], str]
+    methods: frozenset[str] | None
 
 
-class BatchEvaluator:
-    """Evaluates variants, several in a call, of the `rows` of `X`: by a fast path, or by the model where there is none.
+def answers(way: object, needs: Set[str]) -> bool:
+    """Say whether the distributions of a shortcut, or of a mixer, answer these methods."""
+    return not isinstance(way, Partial) or way.methods is None or needs <= way.methods
 
-    `predictors` are the model, of which a call holds at most `most` rows, and what predicts rows under the variants of
-    a group by a named fast path; `base` is predicted of all rows of `X` unchanged, where a measure needs it.
+
+@runtime_checkable
+class FastPath(Protocol):
+    """A plugin of the group ``uq_report.fast_paths``: finds the structure that makes a shortcut.
+
+    Class variables
+    ---------------
+    name : the entry-point name and file name
+    title : what it is, for the report: "column-wise pipeline"
+    rank : the path of the lowest rank that covers a change predicts it
+    """
+
+    name: ClassVar[str]
+    title: ClassVar[str]
+    rank: ClassVar[int]
+    api_version: ClassVar[int]
+
+    def shortcut(self, model: Any, adapter: Adapter, X: Table) -> Shortcut | None:
+        """Return the shortcut for the rows of `X`; None where the model has no such structure."""
+
+
+@dataclass
+class FastPathStats:
+    """What one fast path did in a run.
+
+    Parameters
+    ----------
+    title : str
+        The path's.
+    rows, failed, compared : int
+        Rows that it predicted, rows that it was chosen for but could not predict, and rows predicted both ways.
+    difference : float
+        The largest difference between the two, in units of a measure's largest value.
+    dropped : str
+        Why it was left; empty while it is believed.
+    """
+
+    title: str
+    rows: int = 0
+    failed: int = 0
+    compared: int = 0
+    difference: float = 0.0
+    dropped: str = ""
+
+    def __str__(self) -> str:
+        """Say it in one sentence.
+
+        Examples
+        --------
+        >>> str(FastPathStats("column-wise pipeline", rows=5000, compared=64, difference=3e-16))
+        '5,000 predictions (column-wise pipeline); 64 compared with those of the model, at most 1e-15 apart'
+        """
+        if not (self.rows or self.failed or self.dropped):
+            return "not used"
+        apart = "equal to the last bit" if not self.difference else "infinite on one side only"
+        if 0 < self.difference < math.inf:
+            apart = f"at most {_power_above(self.difference)} apart"
+        words = f"{self.rows:,} predictions ({self.title}); {self.compared:,} compared with those of the model, {apart}"
+        failed = f"; {self.failed:,} further predictions by the model itself" if self.failed else ""
+        return words + failed + (f"; then not used: {self.dropped}" if self.dropped else "")
+
+
+class Comparison(NamedTuple):
+    """How far a shortcut is from the plain path on `rows` rows; `failed` is what it raised."""
+
+    rows: int
+    difference: float
+    failed: str = ""
+
+
+Way = TypeVar("Way")
+Compare = Callable[[str, Sequence[Variant]], Comparison]
+
+
+class Candidates(Generic[Way]):
+    """What the fast paths found for one table, that of the lowest rank first; each believed until it differs.
+
+    Parameters
+    ----------
+    paths : sequence of FastPath
+    served : mapping of str to Served
+        By name of the path; of the whole run.
+    find : callable
+        Returns what a path found, None for nothing. What it raises is reported.
     """
 
     def __init__(
-        self,
-        predictors: tuple[Callable[[Table], Distribution], Callable[[str, Sequence[Variant], IntArray], Distribution]],
-        most: int,
-        X: Table,
-        rows: IntArray | None,
-        measures: Sequence[Measure],
-        y: AnyArray | None,
-        base: Distribution,
+        self, paths: Sequence[FastPath], served: Mapping[str, FastPathStats], find: Callable[[FastPath], Way | None]
     ) -> None:
-        (self.plain, self.short), self.most = predictors, most
-        self.measures = measures
-        self.source = ColumnLookup(X)
-        self.rows = X if rows is None else take_rows(X, rows)
-        self.at = np.arange(len(X)) if rows is None else rows
-        self.y = y if y is None or rows is None else y[rows]
-        self.own = base, y
-        self.base = None
-        if any(measure.needs_base for measure in measures):
-            self.base = base if rows is None else base.take(rows)
-        self.n = len(self.rows)
-        self.width = max(1, most // self.n)
-        self.needs = needed(measures)
-
-    def __call__(self, first: int, group: Sequence[Variant], shortcut: str = "") -> BatchResult:
-        """Evaluate the group that begins with variant `first`: (measures, variants, rows)."""
-        if shortcut:
+        self.served = served
+        self._by_name: dict[str, Way] = {}
+        for path in sorted(paths, key=lambda path: (path.rank, path.name)):
             try:
-                return BatchResult(VariantGroup(first, self._shortened(group, shortcut)), shortcut, short=True)
+                found = find(path)
             except BudgetError:
                 raise
-            except Exception:  # noqa: BLE001, S110 - the model itself reports what is wrong with such rows, if anything
-                pass
-        values = np.empty((len(self.measures), len(group), self.n))
-        for start in range(0, len(group), self.width):
-            part = group[start : start + self.width]
-            for at in self._blocks(len(part)):
-                self._part(part, at, values[:, start : start + self.width, at])
-        return BatchResult(VariantGroup(first, values), shortcut, short=False)
+            except FOREIGN as error:  # foreign code may be asked; what it raises is reported
+                served[path.name].dropped = words_of(error)
+                continue
+            if found is not None:
+                self._by_name[path.name] = found
 
-    def _blocks(self, changes: int) -> list[slice]:
-        """Return the rows of each call that holds so many changes of a row."""
-        calls = -(-self.n // max(1, self.most // changes))
-        step = -(-self.n // calls)
-        return [slice(start, min(start + step, self.n)) for start in range(0, self.n, step)]
+    def __len__(self) -> int:
+        """Return how many there are."""
+        return len(self._by_name)
 
-    def _part(self, group: Sequence[Variant], at: slice, values: FloatArray) -> None:
-        """Fill (measures, variants, rows); an error about a row of the call names the row of the data."""
-        try:
-            dist = self.plain(variant_rows(self.rows[at], group, self.source, at.start))
-            self._measured(dist, at, values)
-        except UQReportError as error:
-            if error.row is None:
-                raise
-            row = self.at[at.start + error.row // len(group)]
-            where = f"Row {error.row} of this call is row {row} of the audited data with some values changed."
-            raise type(error)(f"{error} {where}") from error
+    def __getitem__(self, name: str) -> Way:
+        """Return what a path found."""
+        return self._by_name[name]
 
-    def _measured(self, dist: Distribution, at: slice, values: FloatArray) -> None:
-        """Evaluate every measure on one prediction of the rows `at` under all changes of `values`."""
-        n, changes = at.stop - at.start, values.shape[1]
-        rows = np.repeat(np.arange(at.start, at.stop), changes)
-        y, base = None if self.y is None else self.y[rows], None if self.base is None else self.base.take(rows)
-        for m, measured in enumerate(each_of(dist, self.measures, y, base)):
-            values[m] = measured.reshape(n, changes).T
+    def __iter__(self) -> Iterator[str]:
+        """Yield the names of the paths that are still believed."""
+        return (name for name in self._by_name if not self.served[name].dropped)
 
-    def _shortened(self, group: Sequence[Variant], shortcut: str) -> FloatArray:
-        values = np.empty((len(self.measures), len(group), self.n))
-        for at in self._blocks(1):
-            rows, few = self.at[at], group if len(self.at[at]) == self.n else [variant.part(at) for variant in group]
-            dist = self.short(shortcut, few, rows)
-            self._measured(dist, at, values[:, :, at])
-        return values
-
-    def compared(self, shortcut: str, changes: Sequence[Variant]) -> Comparison:
-        """Return how far a fast path is from the model itself on some rows under each of the changes.
-
-        The model is asked in one call.
-        """
-        at = fast_path.compared_rows(self.n, len(changes))
-        few, rows = [variant.part(at) for variant in changes], self.at[at]
-        table = variant_rows(take_rows(self.rows, at), few, self.source)
-        plain = self.plain(table)
-        each = np.repeat(rows, len(few))
-        base, y = self.own[0].take(each) if self.base is not None else None, self.own[1]
-        y = None if y is None else y[each]
-        return fast_path.compared(
-            lambda: rows_of(self.short(shortcut, few, rows), self.measures, y, base),
-            rows_of(plain, self.measures, y, base),
-            self._usual,
-        )
-
-    @cached_property
-    def _usual(self) -> FloatArray:
-        """The largest finite value of each measure on all unchanged rows; 1 of those that compare with them."""
-        base, y = self.own
-        values = rows_of(base, self.measures, y, base)
-        largest = np.where(np.isfinite(values), np.abs(values), 0.0).max(axis=1)
-        return np.where([measure.needs_base for measure in self.measures], 1.0, largest)
+    def believed(self, name: str, found: Comparison) -> bool:
+        """Record a comparison; say whether the path is believed after it."""
+        served, (rows, difference, failed) = self.served[name], found
+        served.compared += rows
+        served.difference = max(served.difference, difference)
+        if failed or not difference <= TOLERANCE:
+            far = f"{difference:.1g} of a measure's largest value, more than {TOLERANCE:g}"
+            served.dropped = failed or (
+                f"its predictions differ from the model's own by {far if math.isfinite(difference) else 'infinity'}"
+            )
+        return not served.dropped
 
 
-def grouped(variants: Iterable[Variant], width: int, *, mixed: bool) -> Iterator[tuple[int, list[Variant]]]:
-    """Yield up to `width` consecutive variants and the number of the first.
+class CheckedFastPaths(Candidates[Shortcut]):
+    """The shortcuts for one table, the one of lowest rank first; each believed only where comparisons agree.
 
-    Changes of several columns are never grouped with those of one, which more shortcuts predict. Unless `mixed`,
-    a group holds variants of the same columns only: models that multiply matrices change last bits with the
-    place of a row in a call, and no feature may move another's bits.
+    A shortcut is compared once for every column and kind of change, for every number of columns (one or more), and for
+    every measure asked. One that differs anywhere is left for the rest of the run.
+
+    Parameters
+    ----------
+    paths : sequence of FastPath
+    served : mapping of str to Served
+        By name of the path; of the whole run.
+    model, adapter, X
+        What the shortcuts are of.
     """
-    first = 0
-    for _, stream in groupby(variants, key=lambda variant: len(variant.columns) > 1 if mixed else variant.columns):
-        while group := list(islice(stream, width)):
-            yield first, group
-            first += len(group)
+
+    def __init__(
+        self, paths: Sequence[FastPath], served: Mapping[str, FastPathStats], model: Any, adapter: Adapter, X: Table
+    ) -> None:
+        super().__init__(paths, served, lambda path: path.shortcut(model, adapter, X))
+        self._agreed: defaultdict[tuple[str, str], set[tuple[Any, ...]]] = defaultdict(set)
+
+    def chosen(
+        self, group: Sequence[Variant], measures: Sequence[str], compare: Compare, needs: Set[str] = frozenset()
+    ) -> str:
+        """Return the path that predicts a group, as far as measures need it; compared if it was not. Empty for none."""
+        for name in self:
+            able = answers(self[name], needs) and all(map(self[name].covers, group))
+            if able and self._agrees(name, group, measures, compare):
+                return name
+        return ""
+
+    def _agrees(self, name: str, group: Sequence[Variant], measures: Sequence[str], compare: Compare) -> bool:
+        known = [self._agreed[name, measure] for measure in measures]
+        agreed = set.intersection(*known) if known else set()
+        new: list[Variant] = []
+        alike: dict[tuple[Any, ...], Variant] = {}  # the first of each kind: a group has thousands of a few kinds
+        for variant in group if known else ():
+            alike.setdefault((variant.columns, variant.donors is None, *map(np.ndim, variant.values)), variant)
+        for variant in alike.values():
+            kinds = set(_kinds(variant))
+            if not kinds <= agreed:
+                new.append(variant)
+                agreed |= kinds
+        if not new:
+            return True
+        if not self.believed(name, compare(name, new)):
+            return False
+        for kinds in known:
+            kinds.update(chain.from_iterable(map(_kinds, new)))
+        return True
 
 
-def rows_of(
-    dist: Distribution, measures: Sequence[Measure], y: AnyArray | None, base: Distribution | None
-) -> FloatArray:
-    """Evaluate every measure on one prediction; a NaN is an error of the model, told with the measure.
+def compared_rows(n: int, changes: int) -> IntArray:
+    """Return positions among n rows, from the first to the last, to compare under so many changes.
 
-    `base` is the prediction of the same rows unchanged, or None where no measure needs it.
+    They are `COMPARED` at most, and half as much work as one change of all rows, but for `LEAST_COMPARED`.
+
+    Examples
+    --------
+    >>> compared_rows(100, 5)
+    array([ 0, 11, 22, 33, 44, 55, 66, 77, 88, 99])
     """
-    values = np.empty((len(measures), len(dist)))
-    for m, rows in enumerate(each_of(dist, measures, y, base)):
-        values[m] = rows
-    return values
+    most = min(COMPARED, max(LEAST_COMPARED, n // (2 * changes)))
+    return np.unique(np.linspace(0, n - 1, most).astype(int))
 
 
-def each_of(
-    dist: Distribution, measures: Sequence[Measure], y: AnyArray | None, base: Distribution | None
-) -> Iterator[FloatArray]:
-    """Yield what `rows_of` returns, measure by measure."""
-    for measure in measures:
-        check_limits()
-        values = _values(measure, dist, y, base)
-        if np.isnan(values.min(initial=0.0)):
-            bad = np.isnan(values)
-            row, of = int(bad.argmax()), f"{int(bad.sum())} of {len(dist)} rows"
-            must = f"measure {measure.name!r} must be a number on every row"
-            raise ModelError(f"{must}; got NaN on {of}, first in row {row}.", row=row)
-        yield values
+def compared(shortcut: Callable[[], FloatArray], plain: FloatArray, usual: FloatArray) -> Comparison:
+    """Return how far measures of a shortcut's predictions are from those of the `plain` ones, shape (measures, rows).
 
-
-def _values(measure: Measure, dist: Distribution, y: AnyArray | None, base: Distribution | None) -> FloatArray:
-    """Return a measure's numbers; what its function raises is told with its name."""
+    In units of each measure's largest finite value, here or among the `usual` ones of shape (measures,).
+    """
     try:
-        return np.asarray(measure.rows(dist, y, base), dtype=float)
-    except (AttributeError, IndexError, KeyError, TypeError) as error:
-        raise ModelError(
-            f"measure {measure.name!r} must return a number per row from (distribution, y, base); it failed on a "
-            f"{dist.family} distribution: {words_of(error)}."
-        ) from error
+        values = shortcut()
+    except BudgetError:
+        raise
+    except FOREIGN as error:  # whatever a shortcut raises, the model itself is asked
+        return Comparison(plain.shape[1], 0.0, words_of(error))
+    finite = np.where(np.isfinite(plain), np.abs(plain), 0.0)
+    units = np.maximum(finite.max(axis=1), usual)
+    with np.errstate(invalid="ignore"):
+        apart = np.where(values == plain, 0.0, np.abs(values - plain)).max(axis=1)
+    relative = np.divide(apart, units, out=np.where(apart == 0, 0.0, np.inf), where=(units > 0) & (apart > 0))
+    return Comparison(plain.shape[1], float(relative.max(initial=0.0)))
 
 
-def rows_in_calls(
-    call: Callable[[Table], Distribution], measures: Sequence[Measure], most: int | None, X: Table, y: AnyArray | None
-) -> FloatArray:
-    """Return all measures of the rows of any table, predicted in calls of `most` rows, or in one."""
-    step = most or len(X)
-    blocks = [slice(start, start + step) for start in range(0, len(X), step)]
-    parts = [rows_of(call(X[at]), measures, None if y is None else y[at], None) for at in blocks]
-    return np.concatenate(parts, axis=1)
+def _kinds(variant: Variant) -> Iterator[tuple[Any, ...]]:
+    """Yield each column with what is put into it, and whether others change with it; rows unchanged are a kind too."""
+    if not variant.columns:
+        yield ("unchanged",)
+    several = len(variant.columns) > 1
+    for position, column in enumerate(variant.columns):
+        kind = "donors" if variant.donors is not None else np.ndim(variant.values[position])
+        yield column, kind, several
 
 
-def needed(measures: Sequence[Measure]) -> frozenset[str]:
-    """Return the methods of a distribution that measures require."""
-    return frozenset().union(*(measure.requires for measure in measures))
+def _power_above(value: float) -> str:
+    """Return the smallest power of ten that is not below a finite value > 0.
 
-
-def refuse_base(measures: Sequence[Measure]) -> None:
-    """Refuse measures of rows changed against unchanged, where rows of any table are asked for."""
-    names = [measure.name for measure in measures if measure.needs_base]
-    if names:
-        raise UnsupportedError(
-            f"{', '.join(names)} compares each row with itself unchanged, and rows that a method makes up are changes "
-            "of no given row. Use it with methods that change given rows: permutations, profiles, local effects."
-        )
-
-
-_MOST = 10_000_000  # numbers in an exact second derivative
-_PROOF_ROWS, _PROOF_DIRECTIONS, _AGREE = 3, 2, 1e-4
-
-
-def derivatives(
-    subject: Subject,
-    columns: Sequence[int],
-    order: int,
-    rows: IntArray | None,
-    predict: Predict,
-    batch: int | None,
-    proven: set[int],
-) -> Derivatives:
-    """Return the derivatives of the parameters of `rows` with respect to numeric `columns`, up to `order`.
-
-    `proven` holds the columns in which an exact rule agreed with differences before, and is added to.
+    Examples
+    --------
+    >>> _power_above(3e-16)
+    '1e-15'
     """
-    if order not in (1, 2):
-        raise InputError(f"engine.derivatives.order must be 1 or 2; got {order}.")
-    X = floating(subject.X if rows is None else take_rows(subject.X, rows), columns)
-    spreads = np.array([spread(subject.values(subject.features[c])) for c in columns])
-    if not (spreads > 0).all():
-        names = [subject.features[c] for c, s in zip(columns, spreads, strict=True) if not s > 0]
-        raise InputError(f"engine.derivatives.columns must vary; got constant {names}. Leave them out.")
-    adapter, precision = subject.adapter, EPS
-    too_many = order == 2 and len(X) * len(subject.features) ** 2 > _MOST
-    every = None
-    if isinstance(adapter, Differentiates) and not too_many:
-        every = adapter.derivatives(subject.model, X, order)
-    if every is not None:
-        precision, exact = every.precision, every.of(columns)
-        if np.isfinite(exact.first).all() and (
-            proven.issuperset(columns) or _proven(exact, X, columns, spreads, predict, batch)
-        ):
-            proven.update(columns)
-            return exact
-    return finite_differences(X, columns, spreads, predict, order, batch, precision)
+    return f"1e{math.ceil(math.log10(value)):+03d}"
 
 
-def _proven(
-    exact: Derivatives, X: Table, columns: Sequence[int], spreads: FloatArray, predict: Predict, batch: int | None
-) -> bool:
-    """Say whether a rule agrees on a few rows with the model's own predictions, and with differences of them.
-
-    These are along a few directions in which all columns move together, each by another step: a slope that is wrong
-    in any column is wrong along them.
-    """
-    rows = np.unique(np.linspace(0, len(X) - 1, _PROOF_ROWS).astype(int))
-    eps, rng = exact.precision, np.random.default_rng(0)
-    size = min(_PROOF_DIRECTIONS, len(columns)), len(columns)
-    # sixteenths of a power of two, so that x + step is (nearly) exact
-    steps = step_lengths(spreads, eps) * rng.integers(8, 16, size) / 16 * rng.choice((-1.0, 1.0), size)
-    values, change, error = changes(take_rows(X, rows), columns, steps, predict, batch)
-    if exact.values.shape[1:] != values.shape[1:]:
-        return False
-    difference = np.abs(np.einsum("ndm,kd->knm", exact.first[rows], steps) - change)
-    rounding = max(1e-9 * eps**0.2, 10 * eps)  # of a difference over a step of eps^(1/5)
-    allowed = _AGREE * np.abs(change).max(axis=(0, 1)) + rounding * np.abs(values).max(axis=0)
-    same = np.allclose(exact.values[rows], values, rtol=max(1e-6, 100 * eps))
-    return bool(same) and bool((difference <= allowed + 10 * error).all())
-
-
-class Progress(NamedTuple):
-    """How far one explainer is with what it asked last: variants done, of `total` (0 if unknown).
-
-    At the start of a part of longer work, `part` is its number, of `parts`: the third of 14 explainers.
-    """
-
-    explainer: str
-    done: int
-    total: int
-    part: int = 0
-    parts: int = 0
+__all__ = ["Engine", "Progress", "first_distribution"]
 
 
 @dataclass(eq=False, repr=False)
-class Engine(Caller):
+class Engine(Evaluator):
     """Evaluates measures of a subject's rows under replaced columns, by fast paths where these agree with the model.
 
     Parameters
     ----------
-    subject : Subject
-    measures : mapping of str to Measure
-        Every measure that may be asked for by name.
-    seed, batch_rows, row_budget, limits, costs
-        How the model is called, see `Caller`.
-    n_jobs, backend, scheduler
-        The workers, see `Workers`; results are bitwise equal for any.
-    confidence : float, default=0.95
-        Level of every interval of the run; explainers read it here.
-    progress : callable, optional
-        Called with a `Progress` after each group.
+    subject, measures, seed, batch_rows, row_budget, limits, costs, n_jobs, backend, scheduler, confidence, progress
+        See `Evaluator`.
     fast_paths : sequence of FastPath, default=()
         What may predict changed rows in place of the model, where it agrees with the model (`CheckedFastPaths`).
     """
 
-    measures: Mapping[str, Measure]
     _: KW_ONLY
-    n_jobs: int = 1
-    backend: str = "auto"
-    scheduler: str | None = None
-    confidence: float = CONFIDENCE
-    progress: Callable[[Progress], None] | None = None
     fast_paths: Sequence[FastPath] = ()
 
     def __post_init__(self) -> None:
         """Refuse settings that cannot be used."""
         super().__post_init__()
-        if not 0.5 < self.confidence < 1:
-            raise InputError(f"engine.confidence must be a number between 0.5 and 1; got {self.confidence}.")
-        self._workers = Workers(self.n_jobs, self.backend, self.scheduler)
-        # columns in which the adapter's derivatives agreed with differences, for this explainer
-        self._proven: set[int] = set()
         # shared by the engines of one run: what fast paths did; by those of one subject: the shortcuts for its rows
         self.served = {path.name: FastPathStats(path.title) for path in self.fast_paths}
         self._known: list[CheckedFastPaths] = []
 
     def _anew(self, explainer: str, subject: Subject) -> dict[str, Any]:
-        anew: dict[str, Any] = {} if explainer == self.explainer else {"_proven": set()}
+        anew = super()._anew(explainer, subject)
         return anew if subject is self.subject else anew | {"_known": []}
-
-    @property
-    def worker_seconds(self) -> float:
-        """Seconds of processor time that workers in other processes used so far."""
-        return self._workers.cpu_seconds
-
-    def unchanged(self, measures: Sequence[Measure]) -> FloatArray:
-        """Return all measures of the subject's own rows, shape (measures, rows), without another prediction."""
-        return rows_of(self.baseline, measures, self.y, self.baseline)
-
-    def select(self, names: Iterable[str]) -> tuple[tuple[Measure, ...], tuple[Omission, ...]]:
-        """Return the measures that can be evaluated here, and why the others cannot.
-
-        ``"loss"`` stands for the target's usual loss: the Brier score or the squared error. ``"decomposition"`` stands
-        for the uncertainty and its two parts (`split_of`); without members it stands for nothing, and is left out only
-        where nothing else is asked for. Where the distribution names a measure that replaces one it cannot
-        answer, that one is returned too.
-        """
-        words, has_y = list(names), self.subject.y is not None
-        chosen: dict[str, Measure] = {}
-        omissions: list[Omission] = []
-        for name in chain.from_iterable(self._meant(word) for word in words):
-            if name not in self.measures:
-                hint = nearest(name, (*self.measures, LOSS, DECOMPOSITION))
-                raise InputError(f"measures must be registered names; got {name!r}. {hint}")
-            measure = self.measures[name]
-            reason = measure.why_not(self.baseline, has_y)
-            other = self.measures.get(self.baseline.stand_ins.get(name, ""))
-            if reason and other is not None and not other.why_not(self.baseline, has_y):
-                chosen[other.name] = other
-                reason += f". The {other.title or other.name} stands in its place"
-            if reason:
-                omissions.append(Omission(name, "", reason))
-            else:
-                chosen[name] = measure
-        if words and not chosen and not omissions:
-            omissions.append(Omission(DECOMPOSITION, "", self.baseline.why_not(EPISTEMIC.name)))
-        return tuple(chosen.values()), tuple(omissions)
-
-    def _meant(self, word: str) -> tuple[str, ...]:
-        """Return the names of the measures that a word stands for: its own, where it is no word for others."""
-        if word == DECOMPOSITION:
-            parts = split_of(self.baseline)
-            return parts if self.measures.keys() >= set(parts) else ()
-        return (self.baseline.usual_loss,) if word == LOSS else (word,)
-
-    def evaluate(
-        self, variants: Iterable[Variant], measures: Sequence[Measure], rows: IntArray | None = None, total: int = 0
-    ) -> Iterator[VariantGroup]:
-        """Return all measures of all variants, group by group, from one prediction pass.
-
-        Parameters
-        ----------
-        variants : iterable of Variant
-            May be a generator; only the groups in work are held.
-        measures : sequence of Measure
-            As `select` returned them.
-        rows : ndarray of int, optional
-            Row positions to evaluate; all rows by default. Row-wise values and donors of a variant
-            have one entry per evaluated row.
-        total : int
-            Number of variants, for progress, where it is known.
-        """
-        self._ask_model()
-        task = self._task(rows, measures)
-        parts = grouped(variants, task.width, mixed=self.batch_rows is not None)
-        return self._reported(self._mapped(parts, task, rows, total), total)
-
-    def _reported(self, groups: Iterator[VariantGroup], total: int) -> Iterator[VariantGroup]:
-        """Yield the groups, and report progress."""
-        done = 0
-        for group in groups:
-            done += group.values.shape[1]
-            if self.progress:
-                self.progress(Progress(self.explainer, done, total))
-            yield group
-
-    def measure_rows(self, X: Table, measures: Sequence[Measure], y: AnyArray | None = None) -> FloatArray:
-        """Return all measures of the rows of any table, shape (measures, rows), in calls of the batch size.
-
-        `y` is encoded, one value per row of `X`, and needed only if a measure needs it.
-
-        Raises
-        ------
-        UnsupportedError
-            If a measure compares rows with themselves unchanged: these rows are changes of no others.
-        """
-        refuse_base(measures)
-        self._ask_model()
-        _ = self.baseline
-        return rows_in_calls(self.predict, measures, self._call_rows, X, y)
-
-    def function(self, measure: Measure, y: Any = None) -> Callable[[Table], FloatArray]:
-        """Return ``f(X) -> (n,)``, one measure as a plain function of rows, for libraries that call the model.
-
-        A measure that needs y takes it from `y`, one encoded value for every row, else looks it up
-        by the row index of the frame, so the caller must keep the subject's index. A measure that needs
-        the unchanged rows is refused as by `measure_rows`.
-        """
-        refuse_base([measure])
-
-        def evaluate(X: Table) -> FloatArray:
-            if not measure.needs_y:
-                return self.measure_rows(X, [measure])[0]
-            if y is not None:
-                return self.measure_rows(X, [measure], np.full(len(X), y))[0]
-            if self.y is None or not isinstance(X, pd.DataFrame):
-                raise InputError(
-                    f"engine.function({measure.name!r}) must get a DataFrame with the subject's row index, or a y; "
-                    f"got {type(X).__name__} and y=None."
-                )
-            return self.measure_rows(X, [measure], self.y[X.index.to_numpy()])[0]
-
-        return evaluate
-
-    def derivatives(self, columns: Sequence[int], order: int = 1, rows: IntArray | None = None) -> Derivatives:
-        """Return derivatives of the parameters by numeric `columns`: exact where the adapter has a rule that holds."""
-        self._ask_model()
-        self._charge(self.subject.n if rows is None else len(rows))
-        return derivatives(self.subject, columns, order, rows, self.predict, self.rows_together, self._proven)
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Leave behind what belongs to the parent process."""
-        _ = self._shortcuts  # workers are sent what was found, and do not look for it again
-        return self.__dict__ | {"progress": None, "limits": None, "_workers": None, "fast_paths": ()}
-
-    def _task(self, rows: IntArray | None, measures: Sequence[Measure]) -> BatchEvaluator:
-        most = self.batch_rows or max(self.subject.n, self.rows_together)
-        own = self.subject.X, rows, measures, self.y, self.baseline
-        return BatchEvaluator((self.call_model, self._by_shortcut), most, *own)
-
-    def _mapped(
-        self, parts: Iterator[tuple[int, list[Variant]]], task: BatchEvaluator, rows: IntArray | None, total: int
-    ) -> Iterator[VariantGroup]:
-        if self._workers.alone(total * task.n * self.row_seconds):
-            return map(self._counted, starmap(task, self._charged(parts, task)))
-        sent = copy(self)
-        share = total / (PER_WORKER * self._workers.count(sent, self.subject))
-        groups = self._charged(parts, task, share)
-        # a limit is checked before a pack, so with one there are many packs
-        packs = packed(groups, 0 if self.limits else min(share, FULL // task.n))
-        work = partial(Engine._of_pack, rows=rows, measures=task.measures)
-        return map(self._counted, chain.from_iterable(self._workers.map(work, sent, self.subject, packs)))
-
-    def _of_pack(
-        self, pack: Sequence[Charged], *, rows: IntArray | None, measures: Sequence[Measure]
-    ) -> list[BatchResult]:
-        """Evaluate charged groups in a worker."""
-        return list(starmap(self._task(rows, measures), pack))
-
-    def _charged(
-        self, parts: Iterator[tuple[int, list[Variant]]], task: BatchEvaluator, share: float = 0.0
-    ) -> Iterator[Charged]:
-        """Yield the groups, each counted before it is predicted.
-
-        Where rows of a call do not affect each other, a group has no more variants than the share of a pack, if there
-        is one.
-        """
-        alone = share and self.subject.adapter.batch_rows(self.subject.model)
-        plain = min(task.width, ceil(share)) if alone else task.width
-        for first, group in parts:
-            self._charge(task.n * len(group))
-            name = self._predictor(group, task)
-            step = task.width if name else plain
-            for start in range(0, len(group), step):
-                yield first + start, group[start : start + step], name
-
-    def _counted(self, done: BatchResult) -> VariantGroup:
-        """Return the results of a group, and count its rows for the fast path that was chosen for it."""
-        if done.shortcut:
-            served, rows = self.served[done.shortcut], done.group.values[0].size
-            served.rows += rows * done.short
-            served.failed += rows * (not done.short)
-        return done.group._replace(values=np.require(done.group.values, requirements="A"))  # sums differ if it is not
-
-    def _predictor(self, group: Sequence[Variant], task: BatchEvaluator) -> str:
-        """Return the fast path that predicts a group; empty for none."""
-        names = [measure.name for measure in task.measures]
-
-        def compare(shortcut: str, changes: Sequence[Variant]) -> Comparison:
-            with parallel_config("sequential"):  # inside a model, joblib would end the workers that wait for groups
-                return task.compared(shortcut, changes)
-
-        return self._shortcuts.chosen(group, names, compare, task.needs)
 
     @property
     def shortened(self) -> bool:
@@ -572,7 +369,7 @@ class Engine(Caller):
 
         def find(path: FastPath) -> FastCoalitions | None:
             mixer = path.mixer(subject.model, subject.adapter, X, rows) if isinstance(path, Mixes) else None
-            return mixer if fast_path.answers(mixer, needs) else None
+            return mixer if answers(mixer, needs) else None
 
         usual = np.where(np.isfinite(own), own, 0.0).max(axis=1)
         plain = partial(rows_in_calls, self.call_model, measures, self._call_rows)
@@ -582,6 +379,32 @@ class Engine(Caller):
     def release(self) -> None:
         """Let go of what shortcuts hold, once nothing more is predicted."""
         self._known.clear()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave behind what belongs to the parent process."""
+        _ = self._shortcuts  # workers are sent what was found, and do not look for it again
+        return super().__getstate__() | {"fast_paths": ()}
+
+    @property
+    def _batches(self) -> Callable[..., BatchEvaluator]:
+        return partial(FastPathBatchEvaluator, self._by_shortcut)
+
+    def _predictor(self, group: Sequence[Variant], task: BatchEvaluator) -> str:
+        names = [measure.name for measure in task.measures]
+
+        def compare(shortcut: str, changes: Sequence[Variant]) -> Comparison:
+            with parallel_config("sequential"):  # inside a model, joblib would end the workers that wait for groups
+                return cast("FastPathBatchEvaluator", task).compared(shortcut, changes)
+
+        return self._shortcuts.chosen(group, names, compare, task.needs)
+
+    def _counted(self, done: BatchResult) -> VariantGroup:
+        """Return the results of a group, and count its rows for the fast path that was chosen for it."""
+        if done.shortcut:
+            served, rows = self.served[done.shortcut], done.group.values[0].size
+            served.rows += rows * done.short
+            served.failed += rows * (not done.short)
+        return super()._counted(done)
 
     @property
     def _shortcuts(self) -> CheckedFastPaths:
@@ -597,9 +420,80 @@ class Engine(Caller):
         return self._checked(dist, len(rows) * len(group), f"fast path {name!r}")
 
 
+class FastPathBatchEvaluator(BatchEvaluator):
+    """Evaluates groups of variants by the fast path chosen for them, or by the model itself where that fails.
+
+    `short` predicts rows under the variants of a group by a named fast path; `others` are of `BatchEvaluator`.
+    """
+
+    def __init__(self, short: Callable[[str, Sequence[Variant], IntArray], Distribution], *others: Any) -> None:
+        super().__init__(*others)
+        self.short = short
+
+    def __call__(self, first: int, group: Sequence[Variant], shortcut: str = "") -> BatchResult:
+        """Evaluate the group that begins with variant `first`."""
+        if shortcut:
+            try:
+                return BatchResult(VariantGroup(first, self._shortened(group, shortcut)), shortcut, short=True)
+            except BudgetError:
+                raise
+            except Exception:  # noqa: BLE001, S110 - the model itself reports what is wrong with such rows, if anything
+                pass
+        return super().__call__(first, group, shortcut)
+
+    def _shortened(self, group: Sequence[Variant], shortcut: str) -> FloatArray:
+        values = np.empty((len(self.measures), len(group), self.n))
+        for at in self._blocks(1):
+            rows, few = self.at[at], group if len(self.at[at]) == self.n else [variant.part(at) for variant in group]
+            dist = self.short(shortcut, few, rows)
+            self._measured(dist, at, values[:, :, at])
+        return values
+
+    def compared(self, shortcut: str, changes: Sequence[Variant]) -> Comparison:
+        """Return how far a fast path is from the model itself on some rows under each of the changes.
+
+        The model is asked in one call.
+        """
+        at = compared_rows(self.n, len(changes))
+        few, rows = [variant.part(at) for variant in changes], self.at[at]
+        table = variant_rows(take_rows(self.rows, at), few, self.source)
+        plain = self.plain(table)
+        each = np.repeat(rows, len(few))
+        base, y = self.own[0].take(each) if self.base is not None else None, self.own[1]
+        y = None if y is None else y[each]
+        return compared(
+            lambda: rows_of(self.short(shortcut, few, rows), self.measures, y, base),
+            rows_of(plain, self.measures, y, base),
+            self._usual,
+        )
+
+    @cached_property
+    def _usual(self) -> FloatArray:
+        """The largest finite value of each measure on all unchanged rows; 1 of those that compare with them."""
+        base, y = self.own
+        values = rows_of(base, self.measures, y, base)
+        largest = np.where(np.isfinite(values), np.abs(values), 0.0).max(axis=1)
+        return np.where([measure.needs_base for measure in self.measures], 1.0, largest)
+
+
 def first_distribution(subject: Subject, n: int) -> Distribution:
     """Return the distribution of the first `n` rows, which needs nothing of the subject but model and rows."""
     return Engine(first_rows(subject, n), {}).baseline
+
+
+class FastCoalitions(Protocol):
+    """Predicts rows mixed of those of one table, by one model."""
+
+    def mixed(self, mixes: Sequence[Mix]) -> Distribution:
+        """Return the distributions of the rows of all mixes, in their order."""
+
+
+@runtime_checkable
+class Mixes(Protocol):
+    """Optional: a fast path that also predicts mixed rows."""
+
+    def mixer(self, model: Any, adapter: Adapter, X: Table, rows: int) -> FastCoalitions | None:
+        """Return what predicts about `rows` rows mixed of those of `X`; None where the model has no such structure."""
 
 
 class PlainCoalitions(NamedTuple):
@@ -662,15 +556,15 @@ class CoalitionEvaluator:
     def _compared(self, name: str) -> Comparison:
         rng = np.random.default_rng(0)
         n, d = self.table.shape
-        own = rng.random((fast_path.COMPARED, 1, d)) < 0.5
+        own = rng.random((COMPARED, 1, d)) < 0.5
         first, second = (
-            rng.integers(0, n if self.y is None else len(self.y), fast_path.COMPARED),
-            rng.integers(0, n, fast_path.COMPARED),
+            rng.integers(0, n if self.y is None else len(self.y), COMPARED),
+            rng.integers(0, n, COMPARED),
         )
         mixes = [Mix(int(row), own[i], second[i : i + 1]) for i, row in enumerate(first)]
         y = self._outcomes(mixes)
         plain = self.calling.plain(mixed_rows(self.table, mixes), y)
-        return fast_path.compared(lambda: self._short(name, mixes, y), plain, self.usual)
+        return compared(lambda: self._short(name, mixes, y), plain, self.usual)
 
     def _short(self, name: str, mixes: Sequence[Mix], y: AnyArray | None) -> FloatArray:
         dist = self.calling.checked(self.found[name].mixed(mixes), sum(map(len, mixes)), f"fast path {name!r}")

@@ -18,7 +18,8 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 import pandas as pd
 
-from ...core.engine.fast_path_evaluator import Engine, rows_of
+from ...core.engine.evaluator import rows_of
+from ...core.engine.fast_path_evaluator import Engine
 from ...core.model.measures import BRIER, KL, NLL, Measure
 from ...core.model.results import ESTIMATE_COLUMNS, Diagnostic, MeasureFacts, Omission
 from ...core.model.sampling import t_quantile

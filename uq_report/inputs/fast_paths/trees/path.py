@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 from scipy.special import entr
 
-from ....core.engine.fast_path import Shortcut
+from ....core.engine.fast_path_evaluator import Shortcut
 from ....core.model.adapter import Adapter, class_names
 from ....core.predictive import Distribution
 from ....core.support.arrays import AnyArray, FloatArray, IntArray, Table
