@@ -24,8 +24,7 @@ from uq_report.document.document import Document
 from uq_report.document.plots.profile import CURVES
 from uq_report.evidence.finding import Finding
 from uq_report.jobs.audit_file import audit_schema
-from uq_report.ops.schedule import ScheduleFile
-from uq_report.ops.schedule.plan import ScheduledAudit
+from uq_report.ops.schedule import ScheduledAudit, ScheduleFile
 from uq_report.runner import plugins
 from uq_report.runner.options import options_of
 from uq_report.testing import linear_subject

@@ -16,9 +16,9 @@ from typer.testing import CliRunner
 import uq_report as uq
 from uq_report import cli
 from uq_report.api.single_case import Case
-from uq_report.core.statistics.neighbours import GowerDomain
 from uq_report.core.support.errors import InputError, UnsupportedError
 from uq_report.evidence import columns as col
+from uq_report.runner.cases import GowerDomain
 
 from ..jobs import audits_made
 

@@ -16,7 +16,7 @@ from uq_report.core.predictive import Distribution
 from uq_report.core.support.errors import InputError, MissingDependencyError, UnsupportedError
 from uq_report.core.traits.interop import mean_measure
 from uq_report.distributions import Categorical, Normal
-from uq_report.inputs.adapters.function import FunctionAdapter
+from uq_report.inputs.adapters.members import FunctionAdapter
 from uq_report.methods.dalex.explain import DalexExplanations
 from uq_report.methods.pfi.explain import PermutationImportance
 

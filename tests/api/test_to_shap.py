@@ -17,7 +17,7 @@ from uq_report.core.model.subject import make_subject
 from uq_report.core.predictive import Distribution
 from uq_report.core.support.errors import InputError, MissingDependencyError
 from uq_report.distributions import Normal
-from uq_report.inputs.adapters.function import FunctionAdapter
+from uq_report.inputs.adapters.members import FunctionAdapter
 from uq_report.methods.shap.explain import ShapleyValues
 
 pytestmark = pytest.mark.filterwarnings("ignore:The set_(bad|over|under) function:PendingDeprecationWarning")

@@ -223,7 +223,7 @@ def test_a_model_with_one_wrong_sign_is_found_and_its_shapley_values_do_not_cont
     facts = measure_facts(measures().values(), engine.baseline)
     for explainer in explainers:
         results = explainer.explain(subject, engine.bound(explainer.name), prior)
-        prior[explainer.name] = [described(result, explainer, facts) for result in results]
+        prior[explainer.name] = [described(result, facts) for result in results]
     outcome = Disagreement().check(run(*(result for results in prior.values() for result in results)))
     assert [(finding.code, finding.features) for finding in outcome.findings] == [("UQ602", ("d",))]
     assert "negative for the loss" in outcome.findings[0].statement

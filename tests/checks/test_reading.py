@@ -27,7 +27,7 @@ from uq_report.checks.reading import (
 )
 from uq_report.checks.rule import Rule
 from uq_report.core.model.results import Omission
-from uq_report.core.statistics.sample_size import SampleSize, beyond, within
+from uq_report.core.statistics.verdicts import SampleSize, beyond, within
 from uq_report.evidence.importance import Pfi
 from uq_report.evidence.run import NotRun
 

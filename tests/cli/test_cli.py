@@ -19,7 +19,7 @@ from uq_report import cli
 from uq_report.api import reports
 from uq_report.core.support.errors import InputError, installed
 from uq_report.evidence import disk
-from uq_report.inputs.loaders.pickle_ import FactoryLoader
+from uq_report.inputs.loaders.model_files import FactoryLoader
 from uq_report.ops import caches, doctor
 from uq_report.reading.rating import WORDS
 from uq_report.render.html import HtmlRenderer

@@ -13,7 +13,7 @@ from uq_report.core.predictive import Distribution
 from uq_report.core.support.arrays import FloatArray, Table
 from uq_report.core.support.errors import InputError
 from uq_report.distributions import Normal
-from uq_report.inputs.adapters.function import FunctionAdapter
+from uq_report.inputs.adapters.members import FunctionAdapter
 
 
 def model(X: Table) -> Distribution:

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from uq_report.core.engine.batching import VariantGroup
+from uq_report.core.engine.evaluator import VariantGroup
 from uq_report.core.engine.fast_path_evaluator import Engine, Progress
 from uq_report.core.model.adapter import Match
 from uq_report.core.model.measures import ENTROPY, KL, NLL, PREDICTION, SQUARED_ERROR, Measure

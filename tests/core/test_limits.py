@@ -8,8 +8,7 @@ from typing import Any, ClassVar, cast
 import numpy as np
 import pytest
 
-from uq_report.core.engine.fast_path import Shortcut
-from uq_report.core.engine.fast_path_evaluator import Engine
+from uq_report.core.engine.fast_path_evaluator import Engine, Shortcut
 from uq_report.core.model.adapter import Adapter
 from uq_report.core.model.measures import NLL
 from uq_report.core.model.variants import Variant, variant_rows

@@ -7,15 +7,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from uq_report.core.engine.fast_path import COMPARED
-from uq_report.core.engine.fast_path_evaluator import Engine
+from uq_report.core.engine.fast_path_evaluator import COMPARED, Engine
 from uq_report.core.model.measures import ENTROPY, KL, NLL, PREDICTION
 from uq_report.core.model.subject import make_subject
 from uq_report.core.model.variants import Mix, mixed_rows
 from uq_report.core.support.arrays import BoolArray, FloatArray
 from uq_report.core.support.errors import BudgetError, UnsupportedError
 from uq_report.distributions import Normal
-from uq_report.inputs.adapters.function import FunctionAdapter
+from uq_report.inputs.adapters.members import FunctionAdapter
 
 RNG = np.random.default_rng(0)
 X, POOL, Y = RNG.normal(size=(12, 3)), RNG.normal(size=(9, 3)), RNG.normal(size=12)

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 import uq_report
-from uq_report.core.support.processes import command
-from uq_report.core.support.user_modules import look_in, looked_in
+from uq_report.core.support.processes import command, look_in, looked_in
 
 
 def test_only_named_modules_and_what_they_import_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

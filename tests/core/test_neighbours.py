@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from uq_report.core.statistics.neighbours import GowerDomain
+from uq_report.runner.cases import GowerDomain
 
 GRID = np.arange(21.0)[:, None]
 DOMAIN = GowerDomain(GRID, np.array([True]))

@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from uq_report.core.engine.batching import grouped, refuse_base, rows_of
-from uq_report.core.engine.fast_path import COMPARED
-from uq_report.core.engine.fast_path_evaluator import FastPathBatchEvaluator
+from uq_report.core.engine.evaluator import grouped, refuse_base, rows_of
+from uq_report.core.engine.fast_path_evaluator import COMPARED, FastPathBatchEvaluator
 from uq_report.core.model.measures import KL, NLL, PREDICTION
 from uq_report.core.model.variants import Variant
 from uq_report.core.support.arrays import IntArray, Table

@@ -12,7 +12,7 @@ from uq_report.core.model.subject import make_subject
 from uq_report.core.model.variants import Variant
 from uq_report.core.support.errors import InputError
 from uq_report.distributions import Normal
-from uq_report.inputs.adapters.function import FunctionAdapter
+from uq_report.inputs.adapters.members import FunctionAdapter
 
 X = np.column_stack([np.arange(6.0), np.zeros(6)])
 IN_ROW = "normal.mean must be finite; got no number in row"

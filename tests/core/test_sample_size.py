@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from uq_report.core.statistics.sample_size import (
+from uq_report.core.statistics.verdicts import (
     SampleSize,
     beyond,
     equivalence,

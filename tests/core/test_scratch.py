@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from uq_report.core.support import scratch
+from uq_report.core.support import processes
 from uq_report.ops import caches
 
 DIES = """
 import os, sys
-from uq_report.core.support import scratch
-folder = scratch.make()
+from uq_report.core.support import processes
+folder = processes.make_folder()
 (folder / "model").write_bytes(b"large")
 print(folder, flush=True)
 os.kill(os.getpid(), int(sys.argv[1]))
@@ -33,9 +33,9 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def aged(folder: Path, seconds: float = scratch.YOUNG + 1) -> Path:
+def aged(folder: Path, seconds: float = processes.YOUNG + 1) -> Path:
     then = time.time() - seconds
-    os.utime(folder / scratch.LOCK, (then, then))
+    os.utime(folder / processes.LOCK, (then, then))
     return folder
 
 
@@ -52,14 +52,14 @@ def left() -> Path:
 
 
 def test_the_folder_of_a_killed_process_goes_with_the_next(left: Path) -> None:
-    young = scratch.make()
+    young = processes.make_folder()
     assert left.exists(), "its lock may not be held yet"
     aged(left)
-    folder = scratch.make()
+    folder = processes.make_folder()
     assert not left.exists()
     assert (folder.stat().st_mode & 0o777, young.exists()) == (0o700, True)
     for one in (young, folder):
-        scratch.remove(one)
+        processes.remove_folder(one)
         assert not one.exists()
 
 
@@ -68,23 +68,23 @@ def test_folders_at_work_of_others_and_without_a_lock_stay(
 ) -> None:
     (place / "uq-report-other").mkdir()
     (place / "uq-report-details.log").touch()
-    own = aged(scratch.make())
+    own = aged(processes.make_folder())
     with subprocess.Popen([sys.executable, "-c", DIES, "0"], stdout=subprocess.PIPE, text=True) as child:
         assert child.stdout is not None
         gone = Path(child.stdout.readline().strip())
     aged(left)
     monkeypatch.setattr(os, "getuid", lambda: -1)
-    other = scratch.make()
+    other = processes.make_folder()
     assert left.exists(), "it is of another user"
     monkeypatch.undo()
     monkeypatch.setattr(tempfile, "tempdir", str(place))
     aged(gone)
     aged(other)
-    last = scratch.make()
+    last = processes.make_folder()
     kept = {path.name for path in place.iterdir()}
     assert kept == {"uq-report-other", "uq-report-details.log", own.name, other.name, last.name}
     for one in (own, other, last):
-        scratch.remove(one)
+        processes.remove_folder(one)
 
 
 def test_a_folder_that_another_process_holds_stays(place: Path) -> None:
@@ -92,16 +92,16 @@ def test_a_folder_that_another_process_holds_stays(place: Path) -> None:
     with subprocess.Popen([sys.executable, "-c", script], stdin=-1, stdout=-1, text=True) as child:
         assert child.stdout is not None
         held = aged(Path(child.stdout.readline().strip()))
-        scratch.remove(scratch.make())
+        processes.remove_folder(processes.make_folder())
         assert held.exists()
         child.communicate()
-    scratch.remove(scratch.make())
+    processes.remove_folder(processes.make_folder())
     assert not held.exists()
 
 
 def test_caches_keep_what_is_theirs_in_such_folders(place: Path) -> None:
     folder = caches.provide({"HOME": os.devnull})
     assert folder is not None
-    assert (folder / scratch.LOCK).is_file()
-    scratch.remove(folder)
+    assert (folder / processes.LOCK).is_file()
+    processes.remove_folder(folder)
     assert list(place.iterdir()) == []

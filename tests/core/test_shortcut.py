@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from uq_report.core.engine.fast_path import (
+from uq_report.core.engine.fast_path_evaluator import (
     TOLERANCE,
     CheckedFastPaths,
     Comparison,

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from uq_report.distributions import Poisson
-from uq_report.distributions.numerics.totals import cdf_at, total
+from uq_report.distributions.numerics.quadrature import cdf_at, total
 
 ROW = np.array([0])
 

@@ -25,7 +25,7 @@ from uq_report.core.model.variants import Variant
 from uq_report.core.support.arrays import FloatArray
 from uq_report.core.support.errors import BudgetError, InputError, MissingDependencyError, WorkersError
 from uq_report.distributions import Normal
-from uq_report.inputs.adapters.function import FunctionAdapter
+from uq_report.inputs.adapters.members import FunctionAdapter
 
 MEASURES = {m.name: m for m in (PREDICTION, NLL, ENTROPY, KL)}
 LOKY: dict[str, Any] = {"n_jobs": 2, "backend": "loky"}

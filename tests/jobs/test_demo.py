@@ -20,7 +20,6 @@ from uq_report.evidence.importance import CoverCorrected, CoverCorrectedLine
 from uq_report.evidence.run import Run
 from uq_report.evidence.subject import SubjectFacts
 from uq_report.jobs import demo
-from uq_report.jobs.demo import samples, wind
 
 NEEDED = ["calibration", "cid", "cover", "pfi", "support"]
 MADE = ("parcels", "pumps", "wind")  # without the packages that bring data
@@ -90,7 +89,7 @@ def plain(line: CoverCorrectedLine) -> tuple[float, float]:
 
 
 def test_the_doubt_of_wind_splits_and_its_lack_of_rows_shows_in_strong_wind() -> None:
-    subject = wind.wind()
+    subject = demo.wind()
     told = subject.adapter.predict(subject.model, subject.X)
     assert isinstance(told, NormalMixture)
     aleatoric, epistemic = told.aleatoric_variance(), told.epistemic_variance()
@@ -104,7 +103,7 @@ def test_the_noise_of_a_member_is_that_of_the_formula() -> None:
     rng = np.random.default_rng(5)
     X = pd.DataFrame({"a": rng.uniform(-1, 1, 20_000)})
     spread = np.exp(X["a"].to_numpy())
-    member = wind.MeanAndSpread().fit(X, 3 * X["a"].to_numpy() + spread * rng.normal(size=len(X)))
+    member = demo.MeanAndSpread().fit(X, 3 * X["a"].to_numpy() + spread * rng.normal(size=len(X)))
     mean, noise = member.predict(X, return_std=True)
     inner = np.abs(X["a"].to_numpy()) < 0.9
     np.testing.assert_allclose(mean[inner], 3 * X["a"][inner], atol=0.15)
@@ -125,7 +124,7 @@ def test_the_recorded_hash_is_that_of_the_file_and_stands_in_the_run(pumps: Run,
     expected = hashlib.sha256((tmp_path / "model.joblib").read_bytes()).hexdigest()
     facts = SubjectFacts.of(pumps)
     assert (facts.hashes["model"], facts.sources["model"]) == (expected, "random-forest.joblib")
-    assert samples.filed(subject).hashes == subject.hashes
+    assert demo.filed(subject).hashes == subject.hashes
 
 
 def test_another_name_is_refused() -> None:

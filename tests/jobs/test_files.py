@@ -13,8 +13,8 @@ from sklearn.linear_model import LinearRegression
 from uq_report import jobs as files
 from uq_report.core.model.subject import Subject
 from uq_report.core.support.errors import InputError
-from uq_report.inputs.loaders.csv_ import CsvLoader
-from uq_report.inputs.loaders.skops_ import SkopsLoader
+from uq_report.inputs.loaders.model_files import SkopsLoader
+from uq_report.inputs.loaders.tables import CsvLoader
 from uq_report.jobs.audit_file import AuditFile, ModelPart
 
 from . import audits_made

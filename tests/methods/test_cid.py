@@ -18,8 +18,8 @@ from uq_report.core.support.limits import limited
 from uq_report.core.validation.lifetimes import recorded
 from uq_report.distributions import Censored, Weibull
 from uq_report.evidence.information import CidCover, CidGraph
-from uq_report.inputs.adapters.function import FunctionAdapter
-from uq_report.inputs.adapters.regressor_std import RegressorStdAdapter
+from uq_report.inputs.adapters.ensemble import RegressorStdAdapter
+from uq_report.inputs.adapters.members import FunctionAdapter
 from uq_report.methods.cid.cid import UnfitError, _refusals, importance_map
 from uq_report.methods.cid.estimate import cell_notes, copy_notes
 from uq_report.methods.cid.explain import CoveredInformation, alone, refitted

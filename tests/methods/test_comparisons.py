@@ -26,7 +26,7 @@ from uq_report.evidence.comparisons import (
     TRAINING_GAP,
     Comparisons,
 )
-from uq_report.inputs.adapters.regressor_std import RegressorStdAdapter
+from uq_report.inputs.adapters.ensemble import RegressorStdAdapter
 from uq_report.methods.calibration.comparisons import (
     ClassOutcomes,
     Training,

@@ -19,7 +19,7 @@ from uq_report.core.support.arrays import FloatArray
 from uq_report.core.support.errors import BudgetError, InputError, MissingDependencyError, ModelError
 from uq_report.core.traits.interop import mean_measure
 from uq_report.distributions import Categorical, Normal
-from uq_report.inputs.adapters.function import FunctionAdapter
+from uq_report.inputs.adapters.members import FunctionAdapter
 from uq_report.methods.dalex.explain import DalexExplanations
 
 dalex = pytest.importorskip("dalex", reason="the explainer dalex needs dalex")

@@ -9,7 +9,7 @@ import pytest
 from uq_report.core.model.subject import Subject, make_subject
 from uq_report.core.model.variants import Variant, variant_rows
 from uq_report.core.support.arrays import ColumnLookup
-from uq_report.inputs.adapters.function import FunctionAdapter
+from uq_report.inputs.adapters.members import FunctionAdapter
 from uq_report.methods.dalex.parts import Cells
 from uq_report.methods.shared.grids import make_grid
 

@@ -19,7 +19,7 @@ from uq_report.core.support.arrays import FloatArray
 from uq_report.core.support.errors import UnsupportedError
 from uq_report.core.traits.stochastic import Members
 from uq_report.distributions import Categorical, CategoricalMixture, Mixture, Normal, NormalMixture, Poisson
-from uq_report.inputs.adapters.function import FunctionAdapter
+from uq_report.inputs.adapters.members import FunctionAdapter
 from uq_report.methods.calibration.explain import Calibration
 from uq_report.methods.pfi.explain import PermutationImportance
 from uq_report.methods.shared.members import unbiased

@@ -21,7 +21,7 @@ from uq_report.core.support.errors import InputError, UnsupportedError
 from uq_report.distributions import Categorical, Normal
 from uq_report.inputs.adapters.classifier import ClassifierAdapter
 from uq_report.inputs.adapters.ensemble import EnsembleAdapter
-from uq_report.inputs.adapters.function import FunctionAdapter
+from uq_report.inputs.adapters.members import FunctionAdapter
 from uq_report.methods.rsens.estimator import _strongest
 from uq_report.methods.rsens.explain import RSens
 

@@ -8,7 +8,7 @@ from scipy.spatial.distance import cdist
 from uq_report.core.engine.fast_path_evaluator import Engine
 from uq_report.core.model.subject import make_subject
 from uq_report.distributions import Normal
-from uq_report.inputs.adapters.function import FunctionAdapter
+from uq_report.inputs.adapters.members import FunctionAdapter
 from uq_report.methods.rsens.compare import _Geometry
 from uq_report.methods.rsens.estimator import make_sample
 from uq_report.testing import measures

@@ -19,7 +19,7 @@ from uq_report.core.model.subject import Subject, make_subject
 from uq_report.core.support.arrays import FloatArray, Table
 from uq_report.core.support.errors import InputError
 from uq_report.distributions import Normal
-from uq_report.inputs.adapters.function import FunctionAdapter
+from uq_report.inputs.adapters.members import FunctionAdapter
 from uq_report.methods.rsens.explain import RSens
 
 N, FIRST = 150, 25

@@ -21,7 +21,7 @@ from uq_report.core.predictive import Distribution
 from uq_report.core.support.arrays import FloatArray, Table
 from uq_report.core.support.errors import BudgetError, InputError, UnsupportedError
 from uq_report.distributions import Categorical, Normal
-from uq_report.inputs.adapters.function import FunctionAdapter
+from uq_report.inputs.adapters.members import FunctionAdapter
 from uq_report.methods.shap import explain as _shapley
 from uq_report.methods.shap.explain import ShapleyValues
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from uq_report.cli.shared import logged
-from uq_report.core.support import scratch
+from uq_report.core.support import processes
 from uq_report.ops import caches
 from uq_report.ops.caches import CACHES, MATPLOTLIB
 
@@ -84,12 +84,12 @@ def test_the_folder_is_private_and_announced_once(tmp_path: Path, monkeypatch: p
     folder = caches.provide(environ)
     assert folder is not None
     assert (folder.parent, folder.stat().st_mode & 0o777) == (tmp_path, 0o700)
-    assert kept == [(scratch.remove, folder)]
+    assert kept == [(processes.remove_folder, folder)]
     assert {environ[name] for name in BOTH} == {str(folder)}
     assert caches.provide(environ) is None, "what this process starts has its place"
     assert str(folder) in caches.announcement(environ)
     assert caches.announcement(environ) == ""
-    scratch.remove(folder)
+    processes.remove_folder(folder)
 
 
 def test_no_room_for_temporary_files_stops_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -25,10 +25,21 @@ pytest.importorskip("cronsim", reason="the schedule reads its times with cronsim
 
 from uq_report import cli
 from uq_report.core.support.errors import InputError, LockedError
+from uq_report.ops import schedule
 from uq_report.ops.history import History
-from uq_report.ops.schedule import Job, Lines, Service, alone, jobs, plan, read_schedule, service
-from uq_report.ops.schedule.plan import Cron
-from uq_report.ops.schedule.service import ChildEnd, Children, run_command, to_journal
+from uq_report.ops.schedule import (
+    ChildEnd,
+    Children,
+    Cron,
+    Job,
+    Lines,
+    Service,
+    alone,
+    jobs,
+    read_schedule,
+    run_command,
+    to_journal,
+)
 
 from . import store_runs
 
@@ -233,8 +244,8 @@ class FakeClock:
                 if clock.time >= clock.until:
                     clock.at_end()
 
-        monkeypatch.setattr(service, "Event", Waiting)
-        monkeypatch.setattr(service, "ThreadPoolExecutor", AtOnce)
+        monkeypatch.setattr(schedule, "Event", Waiting)
+        monkeypatch.setattr(schedule, "ThreadPoolExecutor", AtOnce)
 
 
 class AtOnce:
@@ -376,7 +387,7 @@ def test_a_child_is_told_by_its_code_and_last_line(
 
 
 def test_a_timeout_stops_the_child_and_what_it_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("uq_report.ops.schedule.service._PATIENCE", 0.5)
+    monkeypatch.setattr("uq_report.ops.schedule._PATIENCE", 0.5)
     script = (
         "import signal, subprocess, sys, time; signal.signal(signal.SIGTERM, signal.SIG_IGN);"
         "p = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)']);"
@@ -400,7 +411,7 @@ BUSY = "import os\nif os.fork() == 0:\n    while True: pass\nos.wait()"
 def test_processor_time_stops_what_a_run_started_and_not_what_waits(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(service, "POLL", 0.05)
+    monkeypatch.setattr(schedule, "POLL", 0.05)
     busy = Children().run(python(BUSY)(tmp_path), tmp_path, None, 0.3)
     assert busy is not None
     assert (busy.state, busy.error) == ("timeout", "stopped after 0.3 s of processor time")
@@ -420,12 +431,11 @@ def test_processor_time_is_that_of_the_session_alone(tmp_path: Path, monkeypatch
         (tmp_path / str(pid) / "stat").write_text(f"{pid} (a) b ) {head.format(session=session)} {times}")
     (tmp_path / "10").mkdir()  # it has ended meanwhile
     (tmp_path / "meminfo").touch()
-    for module in (plan, service):
-        monkeypatch.setattr(module, "PROC", tmp_path)
-    assert service.cpu_seconds(7) == pytest.approx(255 * tick)
-    assert service.cpu_seconds(9) == pytest.approx(4000 * tick)
-    assert service.cpu_seconds(1) == 0
-    assert not plan.tells_cpu_time()
+    monkeypatch.setattr(schedule, "PROC", tmp_path)
+    assert schedule.cpu_seconds(7) == pytest.approx(255 * tick)
+    assert schedule.cpu_seconds(9) == pytest.approx(4000 * tick)
+    assert schedule.cpu_seconds(1) == 0
+    assert not schedule.tells_cpu_time()
 
 
 def test_processor_time_is_read_and_refused_where_nobody_tells_it(
@@ -434,7 +444,7 @@ def test_processor_time_is_read_and_refused_where_nobody_tells_it(
     limits = 'cron = "@daily"\ntimeout = "2h"\ncpu_time = "90s"'
     credit, motor = jobs(read_schedule(write(folder, limits)))
     assert (credit.timeout, credit.cpu_time, motor.cpu_time) == (7200.0, 90.0, None)
-    monkeypatch.setattr(plan, "PROC", folder)
+    monkeypatch.setattr(schedule, "PROC", folder)
     with pytest.raises(InputError, match=r"cpu_time must be left out on a system that does not tell .*; got"):
         read_schedule(write(folder, limits))
     read_schedule(write(folder, 'cron = "@daily"'))
@@ -509,8 +519,8 @@ def test_one_scheduler_to_a_folder_that_cannot_be_written(folder: Path, monkeypa
 def test_the_command_prints_times_and_refuses_once_without_histories(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("uq_report.ops.schedule.service.now", lambda: START)
-    monkeypatch.setattr(plan.Job, "last", lambda self: START)
+    monkeypatch.setattr("uq_report.ops.schedule.now", lambda: START)
+    monkeypatch.setattr(schedule.Job, "last", lambda self: START)
     result = CliRunner().invoke(cli.app, ["schedule", str(folder / "audits.toml"), "--dry-run"])
     assert result.exit_code == 0, result.output
     assert result.stdout.splitlines()[1].split()[:4] == [

@@ -14,7 +14,7 @@ from uq_report.evidence import ids
 from uq_report.evidence.finding import Finding, Outcome
 from uq_report.evidence.run import MethodRecord, NotRun, PluginRecord, Run
 from uq_report.runner import plugins
-from uq_report.runner.provenance import with_measures
+from uq_report.runner.provenance import described
 
 from .cases import Case
 from .made import attributions, calibration, drivers, importance, profiles, reading, redundancy, sizes, third_party
@@ -115,7 +115,7 @@ def make_run(case: Case | None = None, *, leave_out: tuple[str, ...] = ()) -> Ru
 
 def holding(run: Run, case: Case, results: Iterable[Result]) -> Run:
     """The run with these results, their measures and methods as the host records them."""
-    recorded = tuple(with_measures(result, case.facts) for result in results)
+    recorded = tuple(described(result, case.facts) for result in results)
     return replace(run, results=recorded, methods=methods(recorded))
 
 

@@ -16,7 +16,7 @@ from uq_report.evidence import ids
 from uq_report.evidence.finding import Finding, Outcome
 from uq_report.reading.run_reader import RunReader
 from uq_report.report.sections.comparison import ALIKE, BETTER, MIXED, UNDECIDED, WORSE, better, comparison
-from uq_report.runner.provenance import with_measures
+from uq_report.runner.provenance import described
 
 from .cases import Case, estimates
 from .findings_made import finding
@@ -67,7 +67,7 @@ def evidence(*results: Any, champion: tuple[Finding, ...] = (), challenger: tupl
         for f in (champion, challenger)
     ]
     other = replace(runs[1], subject={**runs[1].subject, "label": "Boosting"})
-    recorded = tuple(with_measures(result, CASE.facts) for result in results)
+    recorded = tuple(described(result, CASE.facts) for result in results)
     return RunReader(replace(runs[0], results=(*runs[0].results, *recorded), challenger=other))
 
 

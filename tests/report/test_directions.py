@@ -24,7 +24,7 @@ from uq_report.methods.pfi.explain import PermutationImportance
 from uq_report.methods.shap.explain import ShapleyValues
 from uq_report.reading.run_reader import RunReader
 from uq_report.report.assemble import document
-from uq_report.runner.provenance import measure_facts, with_measures
+from uq_report.runner.provenance import described, measure_facts
 
 from . import reading
 
@@ -51,7 +51,7 @@ def results() -> dict[str, Result]:
     pfi = PermutationImportance(measures=tuple(MEASURES), n_repeats=5)
     shap = ShapleyValues(measures=tuple(MEASURES), n_rows=40, n_background=10)
     prior = {
-        one.name: tuple(with_measures(result, facts) for result in one.explain(subject, engine.bound(one.name), {}))
+        one.name: tuple(described(result, facts) for result in one.explain(subject, engine.bound(one.name), {}))
         for one in (pfi, shap)
     }
     agreement = Agreement().explain(subject, engine.bound(ids.AGREEMENT), prior)

@@ -16,8 +16,7 @@ from sklearn.linear_model import LogisticRegression
 import uq_report as uq
 from uq_report import runner
 from uq_report.core.engine import model_caller
-from uq_report.core.engine.fast_path import FastPath, Shortcut
-from uq_report.core.engine.fast_path_evaluator import Engine
+from uq_report.core.engine.fast_path_evaluator import Engine, FastPath, Shortcut
 from uq_report.core.explainer import Costs
 from uq_report.core.model.adapter import Adapter
 from uq_report.core.model.results import Result

@@ -16,10 +16,9 @@ import pytest
 
 from uq_report.core.engine.workers import Broadcast, SharedBytes
 from uq_report.core.support.errors import InputError
-from uq_report.core.support.processes import command, safe_paths
-from uq_report.core.support.user_modules import look_in
-from uq_report.inputs.loaders.pickle_ import FactoryLoader
-from uq_report.ops.schedule.service import run_command
+from uq_report.core.support.processes import command, look_in, safe_paths
+from uq_report.inputs.loaders.model_files import FactoryLoader
+from uq_report.ops.schedule import run_command
 
 CHECKOUT = Path(__file__).parents[2]
 # Of the standard library, of ours and of others; what no environment of these tests has, and libraries ask for.

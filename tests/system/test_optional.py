@@ -12,7 +12,6 @@ from packaging.utils import canonicalize_name
 
 # What needs an optional library to be loaded at all; whoever loads it says so first.
 NEEDS = {
-    "uq_report.inputs.fast_paths.trees.walk": "numba",
     "uq_report.inputs.fast_paths.trees.walks": "numba",
     "uq_report.ops.tracking.evaluation": "mlflow",
     "uq_report.ops.tracking.evaluator": "mlflow",

@@ -15,7 +15,7 @@ from uq_report.core.model.subject import Subject, make_subject
 from uq_report.core.support.arrays import FloatArray
 from uq_report.core.support.errors import InputError
 from uq_report.distributions import Categorical, Normal
-from uq_report.inputs.adapters.function import FunctionAdapter
+from uq_report.inputs.adapters.members import FunctionAdapter
 from uq_report.methods.ale.explain import AccumulatedLocalEffects, _nearest_filled
 from uq_report.methods.pdp.explain import PartialDependence
 

@@ -18,7 +18,7 @@ from uq_report.core.statistics.verdicts import permutation_p_value
 from uq_report.core.support.arrays import FloatArray, IntArray
 from uq_report.core.traits.block_length import with_long_blocks
 from uq_report.distributions import Normal
-from uq_report.inputs.adapters.function import FunctionAdapter
+from uq_report.inputs.adapters.members import FunctionAdapter
 from uq_report.methods.shared.terms import ChangedMeasures, ShuffledRows, feature_terms
 
 M = 10

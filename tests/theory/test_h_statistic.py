@@ -14,7 +14,7 @@ from uq_report.core.model.subject import Subject, make_subject
 from uq_report.core.support.arrays import FloatArray
 from uq_report.core.support.errors import InputError
 from uq_report.distributions import Normal
-from uq_report.inputs.adapters.function import FunctionAdapter
+from uq_report.inputs.adapters.members import FunctionAdapter
 from uq_report.methods.h_statistic.explain import HStatistic
 
 MEASURES = {m.name: m for m in (PREDICTION, ENTROPY)}

@@ -8,8 +8,8 @@ from scipy import stats
 
 from uq_report.core.support.arrays import BoolArray, FloatArray
 from uq_report.distributions import NormalMixture
-from uq_report.distributions.mixtures import mixture_information
-from uq_report.distributions.mixtures.mixture_information import NormalMixtureParameters, _densities, even_integral
+from uq_report.distributions.mixtures import normal_mixture
+from uq_report.distributions.mixtures.normal_mixture import NormalMixtureParameters, _densities, even_integral
 
 RNG = np.random.default_rng(12)
 
@@ -73,7 +73,7 @@ def test_both_rules_agree(m: int, spread: float, apart: float, monkeypatch: pyte
         assert callable(integrand)
         return np.zeros(len(given[0].means)), np.zeros(len(given[0].means), dtype=bool)
 
-    monkeypatch.setattr(mixture_information, "even_integral", none)
+    monkeypatch.setattr(normal_mixture, "even_integral", none)
     adaptive = [NormalMixture(*of) for of in (p, q)]
     np.testing.assert_allclose(entropy, adaptive[0].entropy(), rtol=0, atol=1e-6)
     np.testing.assert_allclose(divergence, adaptive[0].kl(adaptive[1]), rtol=1e-7, atol=1e-6)

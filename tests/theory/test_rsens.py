@@ -22,8 +22,8 @@ from uq_report.core.model.subject import make_subject
 from uq_report.core.predictive import Distribution
 from uq_report.core.support.arrays import FloatArray, Table
 from uq_report.distributions import Categorical, Normal, Poisson, StudentT
-from uq_report.inputs.adapters.function import FunctionAdapter
-from uq_report.inputs.adapters.regressor_std import RegressorStdAdapter
+from uq_report.inputs.adapters.ensemble import RegressorStdAdapter
+from uq_report.inputs.adapters.members import FunctionAdapter
 from uq_report.methods.rsens.explain import RSens
 
 RNG = np.random.default_rng(3)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from uq_report.core.statistics.sample_size import beyond, equivalence
+from uq_report.core.statistics.verdicts import beyond, equivalence
 from uq_report.core.support.arrays import FloatArray
 from uq_report.distributions import Categorical, Normal
 from uq_report.methods.calibration.scores import confidence_gap

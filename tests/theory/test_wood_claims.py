@@ -18,7 +18,7 @@ from uq_report.core.engine.fast_path_evaluator import Engine
 from uq_report.core.model.measures import ENTROPY, NLL
 from uq_report.core.model.subject import Subject, make_subject
 from uq_report.inputs.adapters.classifier import ClassifierAdapter
-from uq_report.inputs.adapters.regressor_std import RegressorStdAdapter
+from uq_report.inputs.adapters.ensemble import RegressorStdAdapter
 from uq_report.methods.pfi.explain import PermutationImportance
 
 FrozenEstimator = pytest.importorskip("sklearn.frozen", reason="new in scikit-learn 1.6").FrozenEstimator

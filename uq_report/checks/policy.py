@@ -9,7 +9,7 @@ from math import isnan, nan
 from types import MappingProxyType
 from typing import Any, ClassVar, Literal, NamedTuple
 
-from ..core.statistics.sample_size import SampleSize, beyond, largest
+from ..core.statistics.verdicts import SampleSize, beyond, largest
 from ..core.support.errors import InputError, check_options, nearest
 from ..core.support.numbers import number, value_words
 from ..core.support.text import clean, short

@@ -11,8 +11,7 @@ import numpy as np
 from scipy.special import stdtr
 
 from ..core.model import measures as m
-from ..core.statistics.sample_size import SampleSize, beyond, largest, within
-from ..core.statistics.verdicts import holm
+from ..core.statistics.verdicts import SampleSize, beyond, holm, largest, within
 from ..core.support.arrays import FloatArray
 from ..core.support.text import clean, short
 from ..evidence import ids

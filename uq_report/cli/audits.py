@@ -9,7 +9,7 @@ import typer
 
 from ..core.support.errors import DONE, RENDER, InputError
 from .flags import CASE_FLAGS, FLAGS, fills, flags_of
-from .shared import Quiet, app, begun, errors_reported, logged, print_json, print_line, say
+from .shared import Quiet, app, begun, logged, print_json, print_line, say
 
 if TYPE_CHECKING:
     from ..ops.run import WrittenAudit
@@ -37,7 +37,7 @@ def demo(
     quiet: Quiet = False,
 ) -> None:
     """Audit a model fitted on the spot, on real or simulated data that come with the installed packages."""
-    with errors_reported(), logged(quiet):
+    with logged(quiet):
         if not quiet:
             say(f"Fitting the {which} model ...", err=True)
         from ..jobs import demo as samples
@@ -85,7 +85,7 @@ def run(
     if file is None and not {"model.source", "data.source"} <= changes.keys():
         raise typer.BadParameter("give an audit.toml, or --model and --data")
     silent = quiet or as_json
-    with errors_reported(as_json), logged(quiet, silent):
+    with logged(quiet, silent):
         begun("Starting the audit ...", silent)
         from ..ops.run import run as run_audit
 
@@ -112,7 +112,7 @@ def plan(
     quiet: Quiet = False,
 ) -> None:
     """Audit a model that runs elsewhere: write the rows to predict, and end with 75 until all are predicted."""
-    with errors_reported(), logged(quiet, quiet):
+    with logged(quiet, quiet):
         begun("Planning the audit ...", quiet)
         from ..ops.run import run as run_audit
 
@@ -132,15 +132,14 @@ def render(
     quiet: Quiet = False,
 ) -> None:
     """Render a saved run again; the model is not needed."""
-    with errors_reported():
-        begun("Rendering the report ...", quiet)
-        from ..api import load
+    begun("Rendering the report ...", quiet)
+    from ..api import load
 
-        folder = output or (saved if saved.is_dir() else saved.parent)
-        form = {"formats": ("html", "pdf"), **_of_output(changes)}
-        load(saved).write_reports(folder, **form, progress=False if quiet else None)
-        if not quiet:
-            say(f"Report rendered in {folder}")
+    folder = output or (saved if saved.is_dir() else saved.parent)
+    form = {"formats": ("html", "pdf"), **_of_output(changes)}
+    load(saved).write_reports(folder, **form, progress=False if quiet else None)
+    if not quiet:
+        say(f"Report rendered in {folder}")
 
 
 def _of_output(changes: dict[str, Any]) -> dict[str, Any]:
@@ -174,21 +173,18 @@ def init(
     quiet: Quiet = False,
 ) -> None:
     """Look at a model and its data, and write a commented audit.toml that runs as it is."""
-    with errors_reported():
-        from ..evidence import run_folder
-        from ..jobs import starter
-        from ..jobs.reading import describe_audit
-        from ..runner.settings import refuse
+    from ..evidence import run_folder
+    from ..jobs import starter
+    from ..jobs.reading import describe_audit
+    from ..runner.settings import refuse
 
-        if output.exists() and not force:
-            raise InputError(
-                f"init.output must be a new file; {output} is there already. Name another, or add --force."
-            )
-        description = describe_audit(None, changes)
-        refuse(description.mistakes)
-        run_folder.write_files(output.parent, {output.name: starter(description.left(), output.parent).encode()})
-        if not quiet:
-            say(f"Written: {output}. Run it with: uq-report run {output}")
+    if output.exists() and not force:
+        raise InputError(f"init.output must be a new file; {output} is there already. Name another, or add --force.")
+    description = describe_audit(None, changes)
+    refuse(description.mistakes)
+    run_folder.write_files(output.parent, {output.name: starter(description.left(), output.parent).encode()})
+    if not quiet:
+        say(f"Written: {output}. Run it with: uq-report run {output}")
 
 
 @config.command(epilog="Example: uq-report config check audit.toml")
@@ -197,24 +193,22 @@ def check(
     quiet: Quiet = False,
 ) -> None:
     """List every mistake in an audit.toml; its tables are read, the model is not loaded, and nothing is run."""
-    with errors_reported():
-        from ..jobs import mistakes_of
-        from ..jobs.reading import describe_audit
-        from ..runner.settings import refuse
+    from ..jobs import mistakes_of
+    from ..jobs.reading import describe_audit
+    from ..runner.settings import refuse
 
-        description = describe_audit(file)
-        refuse([*description.mistakes, *mistakes_of(description.left())], description.who)
-        if not quiet:
-            say(f"{file}: no mistakes found")
+    description = describe_audit(file)
+    refuse([*description.mistakes, *mistakes_of(description.left())], description.who)
+    if not quiet:
+        say(f"{file}: no mistakes found")
 
 
 @config.command(epilog="Example: uq-report config schema > audit.schema.json")
 def schema() -> None:
     """Print the JSON Schema of audit.toml, with the options of all installed plugins, for editors."""
-    with errors_reported():
-        from ..jobs import installed_schema
+    from ..jobs import installed_schema
 
-        print_json(installed_schema())
+    print_json(installed_schema())
 
 
 _OPTIONS = ("model", "data", "train", "target", "residuals", "trusted", "allow_pickle", "adapter", "positive_class")
@@ -235,26 +229,25 @@ def case(
     """Explain one observation of a saved run on one page: why, how sure, how typical, and what would change it."""
     if not row and rows is None:
         raise typer.BadParameter("give --row NUMBER, or --rows FILE with new observations")
-    with errors_reported():
-        begun("Explaining ...", quiet)
-        from .. import api
-        from ..evidence import run_folder
-        from ..jobs.saved_subject import new_rows, subject_of_run
+    begun("Explaining ...", quiet)
+    from .. import api
+    from ..evidence import run_folder
+    from ..jobs.subject import new_rows, subject_of_run
 
-        folder = saved if saved.is_dir() else saved.parent
-        run = run_folder.read(saved)[0]
-        place = Path(changes.pop("output.folder", folder / "cases"))
-        wanted = tuple(changes.pop("output.formats", ("html", "pdf")))
-        subject = subject_of_run(run, folder, changes)
-        asked: list[tuple[str, Any, Any]] = [(f"case-{number}", number, None) for number in row or ()]
-        if rows is not None:
-            new = new_rows(str(rows), subject, run.subject.get("sources", {}).get("target"))
-            asked += [(f"case-new-{k}", values, outcome) for k, (values, outcome) in enumerate(new, 1)]
-        for name, which, outcome in asked:
-            made = api.case(subject, which, outcome=outcome, threshold=threshold, as_of=run.as_of)
-            for kind in wanted:
-                made.save(place / f"{name}.{kind}")
-            if not quiet:
-                say(repr(made))
+    folder = saved if saved.is_dir() else saved.parent
+    run = run_folder.read(saved)[0]
+    place = Path(changes.pop("output.folder", folder / "cases"))
+    wanted = tuple(changes.pop("output.formats", ("html", "pdf")))
+    subject = subject_of_run(run, folder, changes)
+    asked: list[tuple[str, Any, Any]] = [(f"case-{number}", number, None) for number in row or ()]
+    if rows is not None:
+        new = new_rows(str(rows), subject, run.subject.get("sources", {}).get("target"))
+        asked += [(f"case-new-{k}", values, outcome) for k, (values, outcome) in enumerate(new, 1)]
+    for name, which, outcome in asked:
+        made = api.case(subject, which, outcome=outcome, threshold=threshold, as_of=run.as_of)
+        for kind in wanted:
+            made.save(place / f"{name}.{kind}")
         if not quiet:
-            say(f"Case sheets in {place}: {', '.join(f'{name}.{kind}' for name, *_ in asked for kind in wanted)}")
+            say(repr(made))
+    if not quiet:
+        say(f"Case sheets in {place}: {', '.join(f'{name}.{kind}' for name, *_ in asked for kind in wanted)}")

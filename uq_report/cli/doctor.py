@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ..core.support.errors import RENDER, InputError, UQReportError, nearest
-from .shared import app, errors_reported, print_table, say
+from .shared import app, print_table, say
 
 if TYPE_CHECKING:
     from ..core.model.measures import Measure
@@ -24,14 +24,13 @@ def plugins(
     name: Annotated[str | None, typer.Argument(help="Tell of this one: cid, explainers.cid, checks.leak.")] = None,
 ) -> None:
     """List every plugin with its version, distribution and API version, or tell what one of them is and takes."""
-    with errors_reported():
-        from ..runner import plugins as door
+    from ..runner import plugins as door
 
-        everything = [plugin for group in door.catalog().values() for plugin in group]
-        if name is None:
-            _list(everything)
-        else:
-            _describe(everything, name)
+    everything = [plugin for group in door.catalog().values() for plugin in group]
+    if name is None:
+        _list(everything)
+    else:
+        _describe(everything, name)
 
 
 def _list(everything: list[door.Plugin]) -> None:
@@ -115,24 +114,22 @@ def docs(
     code: Annotated[str, typer.Argument(help="A finding code, such as UQ101.")],
 ) -> None:
     """Print the page of a finding code: meaning, rule, thresholds, measured false alarms and power, and remedy."""
-    with errors_reported():
-        from ..checks.pages import page
-        from ..runner import plugins as door
+    from ..checks.pages import page
+    from ..runner import plugins as door
 
-        checks = {plugin.name: door.load(plugin)() for plugin in door.find(door.CHECKS)}
-        rules = {rule.code: (rule, name) for name, check in checks.items() for rule in check.rules}
-        if code.upper() not in rules:
-            raise InputError(f"docs.code must be a finding code; got {code!r}. {nearest(code.upper(), rules)}")
-        say(page(*rules[code.upper()]).rstrip())
+    checks = {plugin.name: door.load(plugin)() for plugin in door.find(door.CHECKS)}
+    rules = {rule.code: (rule, name) for name, check in checks.items() for rule in check.rules}
+    if code.upper() not in rules:
+        raise InputError(f"docs.code must be a finding code; got {code!r}. {nearest(code.upper(), rules)}")
+    say(page(*rules[code.upper()]).rstrip())
 
 
 @app.command(epilog="Example: uq-report doctor")
 def doctor() -> None:
     """Check what a full audit needs on this machine."""
-    with errors_reported():
-        from ..ops.doctor import examine
+    from ..ops.doctor import examine
 
-        findings = examine()
-        print_table([("CHECK", "STATE", "DETAIL"), *((f.what, f.state, f.detail) for f in findings)])
-        if any(f.state == "missing" for f in findings):
-            raise typer.Exit(RENDER)
+    findings = examine()
+    print_table([("CHECK", "STATE", "DETAIL"), *((f.what, f.state, f.detail) for f in findings)])
+    if any(f.state == "missing" for f in findings):
+        raise typer.Exit(RENDER)

@@ -11,17 +11,7 @@ import typer
 from ..core.support.errors import DONE, VERIFICATION, InputError
 from ..core.support.text import clean, count
 from .flags import Formats
-from .shared import (
-    AsJson,
-    HistoryFolder,
-    Quiet,
-    app,
-    errors_reported,
-    print_json,
-    print_line,
-    print_table,
-    say,
-)
+from .shared import AsJson, HistoryFolder, Quiet, app, print_json, print_line, print_table, say
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -50,24 +40,21 @@ def history(  # noqa: PLR0913, PLR0917 - flags
     as_json: AsJson = False,
 ) -> None:
     """List filed runs: what was found, and whether anything changed."""
-    with errors_reported(as_json):
-        from ..ops.history import History, Retention
+    from ..ops.history import History, Retention
 
-        place = History(folder)
-        if trust and not (check and anchor):
-            raise InputError("history.trust needs an anchor to check; got none. Give --check and --anchor too.")
-        if check:
-            _check(place, anchor, trust or (), as_json)
-        elif anchor is not None:
-            _write_anchor(place, anchor)
-        elif prune:
-            _prune(place, Retention(keep, days).due(place.runs(name)), yes)
-        elif as_json:
-            print_json(
-                [{**asdict(run.entry), "folder": str(run.folder), "kept": run.present} for run in place.runs(name)]
-            )
-        else:
-            _print_runs(place.runs(name))
+    place = History(folder)
+    if trust and not (check and anchor):
+        raise InputError("history.trust needs an anchor to check; got none. Give --check and --anchor too.")
+    if check:
+        _check(place, anchor, trust or (), as_json)
+    elif anchor is not None:
+        _write_anchor(place, anchor)
+    elif prune:
+        _prune(place, Retention(keep, days).due(place.runs(name)), yes)
+    elif as_json:
+        print_json([{**asdict(run.entry), "folder": str(run.folder), "kept": run.present} for run in place.runs(name)])
+    else:
+        _print_runs(place.runs(name))
 
 
 @app.command(epilog="Example: uq-report show credit@3 --history audits/")
@@ -77,16 +64,15 @@ def show(
     as_json: AsJson = False,
 ) -> None:
     """Show one run: what was audited, every finding, and what changed."""
-    with errors_reported(as_json):
-        done = _load(run, folder)
-        if as_json:
-            from ..evidence.codec import encode
+    done = _load(run, folder)
+    if as_json:
+        from ..evidence.codec import encode
 
-            print_json(encode(done))
-            return
-        _print_run(done)
-        if done.changes is not None:
-            _print_changes(done.changes)
+        print_json(encode(done))
+        return
+    _print_run(done)
+    if done.changes is not None:
+        _print_changes(done.changes)
 
 
 @app.command(epilog="Example: uq-report compare credit@2 credit@3 --history audits/")
@@ -102,22 +88,21 @@ def compare(
     quiet: Quiet = False,
 ) -> None:
     """Compare two runs: recommendation, score and drivers, then in ten lines at most what changed, the worst first."""
-    with errors_reported(as_json):
-        from ..runner import changes as changes_of
+    from ..runner import changes as changes_of
 
-        before, now = _load(first, folder), _load(second, folder)
-        changes = changes_of(before, now)
+    before, now = _load(first, folder), _load(second, folder)
+    changes = changes_of(before, now)
+    if output is not None:
+        from ..api.views import AuditRun
+
+        AuditRun(replace(now, changes=changes)).write_reports(output, formats or ("html", "pdf"))
+    if as_json:
+        print_json(asdict(changes))
+    elif not quiet:
+        say("\n".join(_lead(before, now)))
+        _print_changes(changes)
         if output is not None:
-            from ..api.views import AuditRun
-
-            AuditRun(replace(now, changes=changes)).write_reports(output, formats or ("html", "pdf"))
-        if as_json:
-            print_json(asdict(changes))
-        elif not quiet:
-            say("\n".join(_lead(before, now)))
-            _print_changes(changes)
-            if output is not None:
-                say(f"Report in {output}")
+            say(f"Report in {output}")
 
 
 def _load(reference: str, folder: Path | None) -> Run:
@@ -132,7 +117,7 @@ def _check(place: History, anchor: Path | None, trust: Sequence[Path], as_json: 
     known, verdicts = None, []
     if anchor is not None:
         from ..ops.anchors import judge_anchor
-        from ..ops.history.heads import read_heads
+        from ..ops.history.entry import read_heads
 
         known, verdicts = read_heads(anchor), judge_anchor(anchor, trust)
     troubles = [verdict.reason for verdict in verdicts if verdict.state == "failed"] + place.check(known)
@@ -155,7 +140,7 @@ def _check(place: History, anchor: Path | None, trust: Sequence[Path], as_json: 
 def _write_anchor(place: History, file: Path) -> None:
     """Write an anchor of a history in which nothing is wrong, also by the anchor that it takes the place of."""
     from ..ops.anchors import write_anchor
-    from ..ops.history.heads import read_heads
+    from ..ops.history.entry import read_heads
 
     _end(place.check(read_heads(file) if file.exists() else None))
     heads = write_anchor(place, file)

@@ -11,7 +11,7 @@ from typer.core import TyperGroup
 from ..core.support.errors import InputError
 from ..core.support.text import count
 from ..ops import caches
-from .shared import Quiet, app, errors_reported, print_json, print_table, say
+from .shared import Quiet, app, print_json, print_table, say
 
 if TYPE_CHECKING:
     from ..ops.schedule import Job
@@ -46,24 +46,20 @@ def init(
     force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
 ) -> None:
     """Write a first schedule."""
-    with errors_reported():
-        from ..evidence import run_folder
+    from ..evidence import run_folder
 
-        if file.exists() and not force:
-            raise InputError(
-                f"schedule.file must be a new file; {file} is there already. Name another, or add --force."
-            )
-        run_folder.write_files(file.parent, {file.name: FIRST.format(name=file).encode()})
-        say(f"Written: {file}. Edit it, then run: uq-report schedule {file} --dry-run")
+    if file.exists() and not force:
+        raise InputError(f"schedule.file must be a new file; {file} is there already. Name another, or add --force.")
+    run_folder.write_files(file.parent, {file.name: FIRST.format(name=file).encode()})
+    say(f"Written: {file}. Edit it, then run: uq-report schedule {file} --dry-run")
 
 
 @schedules.command(epilog="Example: uq-report schedule schema > audits.schema.json")
 def schema() -> None:
     """Print the JSON Schema of audits.toml, for editors."""
-    with errors_reported():
-        from ..ops.schedule.plan import ScheduleFile
+    from ..ops.schedule import ScheduleFile
 
-        print_json({"$schema": "https://json-schema.org/draft/2020-12/schema", **ScheduleFile.model_json_schema()})
+    print_json({"$schema": "https://json-schema.org/draft/2020-12/schema", **ScheduleFile.model_json_schema()})
 
 
 @schedules.command("run", epilog="Example: uq-report schedule run audits.toml --once")
@@ -77,23 +73,22 @@ def schedule(
     ] = "auto",
 ) -> None:
     """Run several audits by cron expressions, each in a process of its own, until SIGTERM or Ctrl-C."""
-    with errors_reported():
-        from ..ops.schedule import Lines, Service, alone, jobs, read_schedule, stopped_by_signals
+    from ..ops.schedule import Lines, Service, alone, jobs, read_schedule, stopped_by_signals
 
-        plan = read_schedule(file)
-        audits = jobs(plan)
-        if dry_run:
-            _print_times(audits)
-            return
-        if once:
-            _need_histories(audits)
-        with alone(file.resolve().parent):
-            lines = Lines(style=log_format)
-            if private := caches.announcement():
-                lines("caches.private", reason=private)
-            service = Service(audits, lines, workers=plan.workers, grace=plan.grace)
-            with stopped_by_signals(service):
-                code = service.once() if once else service.serve()
+    plan = read_schedule(file)
+    audits = jobs(plan)
+    if dry_run:
+        _print_times(audits)
+        return
+    if once:
+        _need_histories(audits)
+    with alone(file.resolve().parent):
+        lines = Lines(style=log_format)
+        if private := caches.announcement():
+            lines("caches.private", reason=private)
+        service = Service(audits, lines, workers=plan.workers, grace=plan.grace)
+        with stopped_by_signals(service):
+            code = service.once() if once else service.serve()
     raise typer.Exit(code)
 
 
@@ -104,12 +99,11 @@ def index(
     quiet: Quiet = False,
 ) -> None:
     """Write one page over all audits of a history: recommendation, findings, trends, and links to the reports."""
-    with errors_reported():
-        from ..ops.overview import write_overview
+    from ..ops.overview import write_overview
 
-        audits = write_overview(history, output)
-        if not quiet:
-            say(f"Page in {output} ({count(audits, 'audit')})")
+    audits = write_overview(history, output)
+    if not quiet:
+        say(f"Page in {output} ({count(audits, 'audit')})")
 
 
 def _need_histories(audits: list[Job]) -> None:
@@ -120,7 +114,7 @@ def _need_histories(audits: list[Job]) -> None:
 
 
 def _print_times(audits: list[Job]) -> None:
-    from ..ops.schedule.service import now as clock
+    from ..ops.schedule import now as clock
 
     moment = clock()
     rows: list[tuple[str, ...]] = [("AUDIT", "DUE NOW", "NEXT", "THEN", "FILE")]

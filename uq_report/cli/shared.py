@@ -17,6 +17,7 @@ from textwrap import fill
 from typing import IO, Annotated, Any, NoReturn
 
 import typer
+from typer.core import TyperGroup
 
 from .. import __version__
 from ..core.support.errors import FOREIGN, INTERNAL, INTERRUPTED, OutputError, UQReportError, words_of
@@ -150,7 +151,18 @@ def _end(error: BaseException, code: int, message: str, as_json: bool) -> NoRetu
 
 __all__ = ["errors_reported", "print_line", "say"]  # of `boundary`, for every command
 
+
+class Reporting(TyperGroup):
+    """The commands, whose errors end in one clear message."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run a command."""
+        with errors_reported("--json" in ctx.args):
+            return super().invoke(ctx)
+
+
 app = typer.Typer(
+    cls=Reporting,
     name="uq-report",
     help="Audit how a model's uncertainty arises, and report it in HTML and PDF.",
     no_args_is_help=True,

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 import typer
 
 from ..core.support.errors import DONE, INPUT, UNJUDGED, VERIFICATION
-from .shared import AsJson, Quiet, app, errors_reported, print_json, say
+from .shared import AsJson, Quiet, app, print_json, say
 
 PASSPHRASE = "UQ_REPORT_KEY_PASSPHRASE"  # noqa: S105 - the name of a variable
 _ENDS = {"verified": DONE, "failed": VERIFICATION, "not assessed": UNJUDGED}
@@ -39,21 +39,20 @@ def verify(  # noqa: PLR0913, PLR0917 - flags
     Exit code 6 says that something could not be assessed here. Without --deep, pages are compared with the hash listed
     in SHA256SUMS, and not made again.
     """
-    with errors_reported(as_json):
-        from ..ops.verification import verify as verified
+    from ..ops.verification import verify as verified
 
-        files = {"run": run, "model": model, "data": data, "train": train, "templates": templates}
-        verdict = verified(path, **files, trust=trust or (), require_signature=require_signature, deep=deep)
-        code = _ENDS[verdict.outcome]
-        if as_json:
-            print_json({"exit_code": code, **verdict.as_dict()})
-        elif not (quiet and verdict.ok):
-            for claim in verdict.claims:
-                if not quiet or claim.state in ("failed", "error"):
-                    say(str(claim), err=quiet)
-            say(verdict.summary, err=quiet)
-        if code != DONE:
-            raise typer.Exit(code)
+    files = {"run": run, "model": model, "data": data, "train": train, "templates": templates}
+    verdict = verified(path, **files, trust=trust or (), require_signature=require_signature, deep=deep)
+    code = _ENDS[verdict.outcome]
+    if as_json:
+        print_json({"exit_code": code, **verdict.as_dict()})
+    elif not (quiet and verdict.ok):
+        for claim in verdict.claims:
+            if not quiet or claim.state in ("failed", "error"):
+                say(str(claim), err=quiet)
+        say(verdict.summary, err=quiet)
+    if code != DONE:
+        raise typer.Exit(code)
 
 
 @app.command(epilog="Example: uq-report sign report.pdf --key me.key --cert me.pem -o signed.pdf")
@@ -78,20 +77,19 @@ def sign(  # noqa: PLR0913, PLR0917 - flags
 
     The signature of an anchor (CMS) is a file of its own: anchor.json.p7s beside anchor.json.
     """
-    with errors_reported():
-        from ..ops.anchors import is_anchor, sign_anchor
-        from ..ops.signing import SignatureTerms, is_encrypted, load_signer, stamper
-        from ..ops.signing import sign as signed
+    from ..ops.anchors import is_anchor, sign_anchor
+    from ..ops.signing import SignatureTerms, is_encrypted, load_signer, stamper
+    from ..ops.signing import sign as signed
 
-        terms = SignatureTerms(field, reason, certify, timestamp_url, draft)
-        signer = load_signer(key, cert, chain or (), _passphrase() if is_encrypted(key) else None)
-        if is_anchor(report):
-            sign_anchor(report, output, signer, stamper(terms))
-            return
-        done = signed(report, output, signer, terms, templates=templates)
-        if not quiet:
-            start = f"its first {done.unsigned_bytes} bytes have SHA-256 {done.unsigned_sha256}"
-            say(f"Signed in {done.path}; {start}")
+    terms = SignatureTerms(field, reason, certify, timestamp_url, draft)
+    signer = load_signer(key, cert, chain or (), _passphrase() if is_encrypted(key) else None)
+    if is_anchor(report):
+        sign_anchor(report, output, signer, stamper(terms))
+        return
+    done = signed(report, output, signer, terms, templates=templates)
+    if not quiet:
+        start = f"its first {done.unsigned_bytes} bytes have SHA-256 {done.unsigned_sha256}"
+        say(f"Signed in {done.path}; {start}")
 
 
 def _passphrase() -> str:

@@ -11,9 +11,9 @@ Examples
 """
 
 from ..core.support.errors import nearest
-from .families.beta import Beta as Beta
 from .families.categorical import Categorical as Categorical
 from .families.categorical import Ordinal as Ordinal
+from .families.gamma import Beta as Beta
 from .families.gamma import Gamma as Gamma
 from .families.laplace import HalfNormal as HalfNormal
 from .families.laplace import Laplace as Laplace
@@ -21,7 +21,6 @@ from .families.laplace import Logistic as Logistic
 from .families.normal import Normal as Normal
 from .families.poisson import NegativeBinomial as NegativeBinomial
 from .families.poisson import Poisson as Poisson
-from .families.scipy_distribution import Scipy as Scipy
 from .families.student_t import StudentT as StudentT
 from .families.tweedie import Tweedie as Tweedie
 from .families.weibull import LogLogistic as LogLogistic
@@ -32,16 +31,17 @@ from .mixtures.mixture import Mixture as Mixture
 from .mixtures.normal_mixture import NormalMixture as NormalMixture
 from .tables.draws import CountDraws as CountDraws
 from .tables.draws import Draws as Draws
-from .tables.histogram import Histogram as Histogram
 from .tables.intervals import Intervals as Intervals
 from .tables.intervals import LabelSets as LabelSets
+from .tables.piecewise import Histogram as Histogram
 from .tables.quantiles import Quantiles as Quantiles
 from .tables.smoothed import Smoothed as Smoothed
 from .tables.survival import Survival as Survival
 from .wrappers.censored import Censored as Censored
 from .wrappers.wrapping import Discretised as Discretised
+from .wrappers.wrapping import Scipy as Scipy
 from .wrappers.wrapping import Truncated as Truncated
-from .wrappers.zero_inflated import ZeroInflated as ZeroInflated
+from .wrappers.wrapping import ZeroInflated as ZeroInflated
 
 
 def __getattr__(name: str) -> object:

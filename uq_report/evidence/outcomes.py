@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..core.statistics.sample_size import SampleSize, equivalence, within
+from ..core.statistics.verdicts import SampleSize, equivalence, within
 from ..core.support.numbers import number
 from . import columns as col
 from . import ids

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import isnan
 
-from ..core.statistics.sample_size import SampleSize, beyond
+from ..core.statistics.verdicts import SampleSize, beyond
 from . import ids
 from .information import ItemLine
 from .view import UNKNOWN, View

@@ -1,4 +1,7 @@
-"""The subject of a described audit; every mistake is reported before the model is loaded."""
+"""The subject of a described audit; every mistake is reported before the model is loaded.
+
+The subject of a saved run, from its model and data, of which a run keeps names, roles and hashes.
+"""
 
 from __future__ import annotations
 
@@ -6,27 +9,23 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from inspect import signature
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pandas as pd
 
 from ..core.model.subject import Subject
 from ..core.support.errors import InputError, LockedError, UQReportError, attribute_of, nearest
+from ..core.support.text import is_sha256
 from ..core.validation.residuals import Residuals
+from ..evidence.run import Run
+from ..evidence.subject import SubjectFacts
 from ..runner import plugins
 from ..runner.settings import BENCHMARKS, refuse
+from . import description_errors
 from .audit_file import AuditFile, DataPart, ModelPart
-from .description_errors import (
-    column_mistakes,
-    difference,
-    drift,
-    features_of,
-    option_mistakes,
-    roles,
-    schema,
-    train_mistakes,
-    unregistered,
-)
+from .description_errors import features_of
+from .reading import describe_audit
 from .sources import ReadModel, check_source, read_model, read_table, source_name
 
 _log = logging.getLogger(__name__)
@@ -96,7 +95,7 @@ def mistakes_of(audit: AuditFile) -> list[str]:
 
 def _examined(audit: AuditFile) -> tuple[AuditTables | None, list[str]]:
     """Return the tables, if they can be read, and every mistake in options, names and columns."""
-    mistakes = [*option_mistakes(audit), *unregistered(audit)]
+    mistakes = [*description_errors.option_mistakes(audit), *description_errors.unregistered(audit)]
     try:
         tables = _tables(audit)
     except LockedError:
@@ -104,7 +103,7 @@ def _examined(audit: AuditFile) -> tuple[AuditTables | None, list[str]]:
     except UQReportError as error:
         return None, [*mistakes, str(error)]
     name, names = source_name(audit.data.source), list(map(str, tables.rows.columns))
-    mistakes += column_mistakes(audit, names, name)
+    mistakes += description_errors.column_mistakes(audit, names, name)
     if tables.training is not None:
         trained = list(map(str, tables.training.columns))
         mistakes += _lacking_outcomes(audit, names, trained, tables.train_name)
@@ -113,7 +112,7 @@ def _examined(audit: AuditFile) -> tuple[AuditTables | None, list[str]]:
             [column for column in features_of(audit, side) if column not in audit.data.protected]
             for side in (names, trained)
         )
-        mistakes += train_mistakes(here, there, (name, tables.train_name))
+        mistakes += description_errors.train_mistakes(here, there, (name, tables.train_name))
     return tables, mistakes
 
 
@@ -149,7 +148,10 @@ def _tables(audit: AuditFile) -> AuditTables:
 
 def _features(audit: AuditFile, model: Any, tables: AuditTables) -> list[str]:
     """Return the features in the model's order; refuse columns that the model does not know."""
-    name, candidates = source_name(audit.data.source), features_of(audit, map(str, tables.rows.columns))
+    name, candidates = (
+        source_name(audit.data.source),
+        features_of(audit, map(str, tables.rows.columns)),
+    )
     protected = audit.data.protected
     fitted = attribute_of(model, "feature_names_in_")
     if fitted is None:
@@ -158,7 +160,7 @@ def _features(audit: AuditFile, model: Any, tables: AuditTables) -> list[str]:
         features = list(map(str, fitted))
         lacking = [feature for feature in features if feature not in candidates]
         extra = [column for column in candidates if column not in features and column not in protected]
-        if apart := difference(", ".join(map(repr, lacking)), ", ".join(map(repr, extra))):
+        if apart := description_errors.difference(", ".join(map(repr, lacking)), ", ".join(map(repr, extra))):
             raise InputError(
                 f"data must have the columns that the model was fitted on; got {name}: {apart}. "
                 "A column that is no feature has a role (target, clusters, protected ...) or is listed in data.ignore."
@@ -166,7 +168,7 @@ def _features(audit: AuditFile, model: Any, tables: AuditTables) -> list[str]:
     if tables.training is not None:
         trained = features_of(audit, map(str, tables.training.columns))
         own = [column for column in trained if column in features or column not in protected]
-        refuse(train_mistakes(features, own, (name, tables.train_name)))
+        refuse(description_errors.train_mistakes(features, own, (name, tables.train_name)))
     return features
 
 
@@ -184,7 +186,7 @@ def _explained(audit: AuditFile, model: Any, features: list[str], tables: AuditT
     own = data.output or data.target  # the column whose labels the positive class is one of
     if tables.training is not None:
         train = (tables.training[features], _outcomes(data, tables.training))
-    arguments = {**dict(data), **dict(part or ())}
+    arguments, scale = {**dict(data), **dict(part or ())}, data.residual_scale or "constant"
     arguments |= {
         "train": train,
         "sample_weight": None if data.sample_weight is None else rows[data.sample_weight],
@@ -196,7 +198,7 @@ def _explained(audit: AuditFile, model: Any, features: list[str], tables: AuditT
         "positive_class": _as_label(arguments["positive_class"], model, rows[own] if isinstance(own, str) else None),
         "seed": audit.run.seed,
         "deny": audit.run.deny,
-        "residuals": _residuals(audit),
+        "residuals": data.residuals and replace(Residuals.of(data.residuals), scale=scale, seed=audit.run.seed),
     }
     from ..api import explain  # with it come pages and figures, which a description needs none of
 
@@ -215,14 +217,6 @@ def _outcomes(data: DataPart, table: pd.DataFrame) -> Any:
     return y if data.event is None else (y, table[data.event])
 
 
-def _residuals(audit: AuditFile) -> Residuals | None:
-    """Return the assumption that the file asks for."""
-    data = audit.data
-    if data.residuals is None:
-        return None
-    return replace(Residuals.of(data.residuals), scale=data.residual_scale or "constant", seed=audit.run.seed)
-
-
 def _as_label(text: Any, model: Any, y: Any) -> Any:
     """Return a class as the label in y, or of the model, that it spells."""
     labels = [*(y.unique().tolist() if isinstance(y, pd.Series) else ()), *getattr(model, "classes_", ())]
@@ -236,7 +230,7 @@ def _predictions(audit: AuditFile, tables: AuditTables) -> ReadModel:
         raise InputError("model.source must be given; it is missing.")
     loader = plugins.load(plugins.named(plugins.find(plugins.LOADERS, audit.run.deny), _PREDICTIONS, "loader"))()
     rows = tables.rows
-    names = [name for key, name in roles(audit).items() if key.startswith("data.predictions.")]
+    names = [name for key, name in description_errors.roles(audit).items() if key.startswith("data.predictions.")]
     model = loader.load(
         source_name(audit.data.source),
         X=rows[_used(audit, features_of(audit, map(str, rows.columns)))],
@@ -263,12 +257,93 @@ def _sources(audit: AuditFile, tables: AuditTables, features: list[str]) -> dict
         "ignored": ", ".join(data.ignore),
         "query": data.query,
         "train_query": data.train_query,
-        "data_columns": schema(tables.rows),
+        "data_columns": description_errors.schema(tables.rows),
     }
     if tables.training is not None:
-        changes = list(drift(tables.rows[features], tables.training[features], data.categorical))
-        sources["train_columns"] = schema(tables.training)
+        changes = list(description_errors.drift(tables.rows[features], tables.training[features], data.categorical))
+        sources["train_columns"] = description_errors.schema(tables.training)
         sources["train_against_data"] = "; ".join(changes) or "same columns and types, no new levels"
         for sentence in changes:
             _log.warning("%s: %s", name, sentence)
     return {role: source for role, source in sources.items() if source}
+
+
+# keys of audit.toml -> the role by which a run records their column
+_ROLES = {
+    "data.target": "target",
+    "data.event": "event",
+    "data.sample_weight": "weights",
+    "data.clusters": "clusters",
+    "data.time": "time",
+    "data.query": "query",
+    "data.train_query": "train_query",
+}
+_HASHED = {"model": "model", "data": "data_file", "train": "train_file"}
+
+
+def subject_of_run(run: Run, folder: Path, changes: Mapping[str, Any]) -> Subject:
+    """Return the subject that a run was made of, and refuse another one.
+
+    Parameters
+    ----------
+    run : Run
+    folder : Path
+        Where the files that the run names are looked for, beside the working folder.
+    changes : mapping of str to value
+        Keys of audit.toml: ``model.source`` at least, others in place of what the run recorded.
+
+    Raises
+    ------
+    InputError
+        A file is not there, or has another hash than the run recorded.
+    """
+    facts = SubjectFacts.of(run)
+    described = {**_recorded(facts, folder), **changes}
+    if facts.assumption is not None and "data.residuals" not in described:
+        raise InputError("case.residuals must be given: the run lays an assumption over predictions. Add --residuals.")
+    description = describe_audit(None, described)
+    refuse(description.mistakes)
+    subject = subject_of(description.left())
+    for role, name in _HASHED.items():
+        known, now = facts.hashes.get(name, ""), subject.hashes.get(name, "")
+        if is_sha256(known) and is_sha256(now) and known != now:
+            raise InputError(
+                f"case.{role} must be what the run was made of; got {described.get(f'{role}.source', role)!r}, whose "
+                f"SHA-256 is {now[:12]}..., not {known[:12]}... Give that file."
+            )
+    return subject
+
+
+def _recorded(facts: SubjectFacts, folder: Path) -> dict[str, Any]:
+    """Return the keys of audit.toml that a run records."""
+    sources = facts.sources
+    found: dict[str, Any] = {key: sources[role] for key, role in _ROLES.items() if sources.get(role)}
+    if sources.get("ignored"):
+        found["data.ignore"] = sources["ignored"].split(", ")
+    for key, role in (("data.source", "data"), ("data.train", "train")):
+        if sources.get(role):
+            found[key] = _found(sources[role], folder)
+    features = {feature.name for feature in facts.features}
+    found["data.protected"] = list(facts.protected)
+    found["data.protected_features"] = [name for name in facts.protected if name in features]
+    found["data.groups"] = {name: list(members) for name, members in facts.groups.items()}
+    found |= {"model.label": facts.label, "run.seed": 0}
+    if facts.positive_class is not None:
+        found["model.positive_class"] = facts.positive_class
+    return {key: value for key, value in found.items() if value not in (None, [], {})}
+
+
+def _found(name: str, folder: Path) -> str:
+    """Return where a file is that a run names without its folder: in the run's folder, or as it is called."""
+    return next((str(place) for place in (folder / name, folder.parent / name) if place.is_file()), name)
+
+
+def new_rows(path: str, subject: Subject, target: str | None) -> list[tuple[pd.DataFrame, Any]]:
+    """Return new observations of a table, each with its outcome where the table has the target."""
+    table, _ = read_table(path)
+    lacking = [name for name in subject.features if name not in table]
+    if lacking:
+        raise InputError(f"case.rows must have the columns {list(subject.features)}; {path} lacks {lacking}.")
+    outcomes = table[target].tolist() if target in table else [None] * len(table)
+    rows = [table.iloc[[k]][list(subject.features)] for k in range(len(table))]
+    return list(zip(rows, outcomes, strict=True))

@@ -19,7 +19,7 @@ from ..core.support.safe_loading import bytes_of
 from ..core.support.text import clean
 from ..evidence.run_folder import write_files
 from .history import Heads, History
-from .history.heads import heads_of_json, read_heads
+from .history.entry import heads_of_json, read_heads
 from .verification.evidence import VerificationVerdict, failed, left_open, proven
 from .verification.signatures import trusted
 

@@ -26,11 +26,11 @@ def provide(environ: MutableMapping[str, str] = os.environ) -> Path | None:
     homeless = without_place(environ)
     if not homeless:
         return None
-    from ..core.support import scratch  # what no other command waits for at its start
+    from ..core.support import processes  # what no other command waits for at its start
 
     with suppress(OSError):  # no room for temporary files either: the libraries say so themselves
-        folder = scratch.make()
-        atexit.register(scratch.remove, folder)
+        folder = processes.make_folder()
+        atexit.register(processes.remove_folder, folder)
         environ.update(dict.fromkeys([*homeless, MARK], str(folder)))
         return folder
     return None

@@ -136,6 +136,7 @@ def overview(history: History, folder: Path) -> Overview:
 def _row(runs: tuple[FiledRun, ...], folder: Path) -> Row:
     last, recent = runs[-1], runs[-TREND:]
     scores = [float(run.entry.scores[LOG_SCORE]) for run in recent if LOG_SCORE in run.entry.scores]
+    counts = [sum(run.entry.findings.get(severity, 0) for severity in SEVERITIES) for run in recent]
     return Row(
         name=last.entry.name,
         label=last.entry.label,
@@ -145,13 +146,9 @@ def _row(runs: tuple[FiledRun, ...], folder: Path) -> Row:
         recommendation=rated(last) if last.present else _DELETED,
         findings=counted(last.entry.findings),
         score=spark("Log score in nats", [value for value in scores if math.isfinite(value)]),
-        trend=spark("Open findings", [float(_open(run)) for run in recent], "g"),
+        trend=spark("Open findings", counts, "g"),
         links=_links(last, folder),
     )
-
-
-def _open(filed: FiledRun) -> int:
-    return sum(filed.entry.findings.get(severity, 0) for severity in SEVERITIES)
 
 
 def _links(filed: FiledRun, page_folder: Path) -> tuple[Link, ...]:

@@ -19,21 +19,8 @@ from ..api.views import AuditRun
 from ..core.engine.fast_path_evaluator import Progress
 from ..core.model.adapter import AwaitsPredictions
 from ..core.model.subject import Subject
-from ..core.support.errors import (
-    DONE,
-    FINDINGS,
-    INTERNAL,
-    RENDER,
-    TEMPORARY,
-    Cause,
-    InputError,
-    LockedError,
-    OutputError,
-    PendingError,
-    RenderError,
-    UQReportError,
-    words_of,
-)
+from ..core.support import errors
+from ..core.support.errors import Cause, InputError, LockedError, OutputError, PendingError, RenderError, UQReportError
 from ..core.support.text import clean, count
 from ..document.text import unmarked
 from ..evidence import codec, run_folder
@@ -233,13 +220,9 @@ def _unmeasured(run: Run) -> Iterator[str]:
     if not any(o.state in _VERDICTS or o.undecided for o in run.outcomes):
         yield "nothing was measured: no check came to a verdict"
     for entry in run.not_run:
-        if entry.cause in _REQUIRED and _is_read(entry, run):
+        read = entry.group == "checks" or any(entry.name in outcome.missing for outcome in run.outcomes)
+        if entry.cause in _REQUIRED and read:
             yield _not_run(entry)
-
-
-def _is_read(entry: NotRun, run: Run) -> bool:
-    """Say whether a check looked for this explainer's results in vain, or is itself what did not run."""
-    return entry.group == "checks" or any(entry.name in outcome.missing for outcome in run.outcomes)
 
 
 def _not_run(entry: NotRun) -> str:
@@ -358,12 +341,12 @@ def run(
     failing = gate_reasons(done.run.run, audit.policy.fail_on)
     reasons = (*failing, *done.failed)
     tracking_code = _log_to_mlflow(audit, done)
-    code = FINDINGS if failing else RENDER if done.failed else tracking_code
+    code = errors.FINDINGS if failing else errors.RENDER if done.failed else tracking_code
     summary = {"exit_code": code, **summary_of(done.run.run, reasons, done.folder)}
     if not done.unchanged:
         _prune(place, name)
     served = Path(place.history) if place.history is not None else done.folder
-    told = DONE if code == TEMPORARY else code
+    told = errors.DONE if code == errors.TEMPORARY else code
     _send_mail(audit, RunEnd(name, told, summary, done.reports, done.findings, served, done.unchanged))
     said = {**summary, "unchanged": done.unchanged}
     return CompletedAudit(**vars(done), exit_code=code, reasons=reasons, summary=said)
@@ -411,7 +394,7 @@ def _log_to_mlflow(audit: AuditFile, done: WrittenAudit) -> int:
         run_id = tracking.log_finished(done.folder, audit.mlflow, audit.output.template, once=done.unchanged)
     except tracking.TrackingError as error:
         _log.error("Not logged to MLflow: %s", error)
-        return TEMPORARY
+        return errors.TEMPORARY
     _log.info("Logged to MLflow: run %s", run_id)
     return 0
 
@@ -462,7 +445,7 @@ def _failures_reported(audit: AuditFile) -> Iterator[None]:
     except (LockedError, PendingError):
         raise
     except Exception as error:
-        code, reasons = INTERNAL, words_of(error).splitlines()
+        code, reasons = errors.INTERNAL, errors.words_of(error).splitlines()
         if isinstance(error, UQReportError):
             code = error.exit_code
         _send_mail(audit, RunEnd(audit.name or "audit", code, {"exit_code": code, "reasons": reasons}))

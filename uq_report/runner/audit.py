@@ -13,8 +13,7 @@ from time import perf_counter
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from ..core.engine.fast_path import FastPath
-from ..core.engine.fast_path_evaluator import Engine, Progress, first_distribution
+from ..core.engine.fast_path_evaluator import Engine, FastPath, Progress, first_distribution
 from ..core.explainer import Costs, Explainer, runs_after
 from ..core.model.adapter import FixedRowsOnly
 from ..core.model.describe import describe, hashes
@@ -22,17 +21,9 @@ from ..core.model.measures import Measure
 from ..core.model.results import MeasureFacts, Result
 from ..core.model.subject import Subject
 from ..core.predictive import Distribution
+from ..core.support import errors
 from ..core.support.arrays import FloatArray
-from ..core.support.errors import (
-    FOREIGN,
-    Cause,
-    InputError,
-    PluginError,
-    UnsupportedError,
-    UQReportError,
-    cause_of,
-    words_of,
-)
+from ..core.support.errors import Cause, InputError, PluginError, UnsupportedError, UQReportError
 from ..core.support.limits import limited
 from ..core.traits.stochastic import first_gap, head_readings, two_calls
 from ..evidence import codec
@@ -46,7 +37,7 @@ from .differences import as_saved, with_kept_rows
 from .judge import judge, sensitivity
 from .plugins import Catalog, Plugin
 from .prepare import Prepared, load_fast_paths, load_measures, make_explainer, prepare
-from .provenance import described, measure_facts, method_of, with_measures
+from .provenance import described, measure_facts, method_of, options_of
 from .settings import Settings
 
 Callback = Callable[[Progress], None]
@@ -86,7 +77,7 @@ def run(
         first_distribution(other.subject, LEAST_ROWS)  # one that cannot predict stops the run before the long work
     audited, audit = _whole(subject, settings, progress, (watch or TimeBudget()).limits(settings), previous)
     if other is not None:
-        result = with_measures(compare_scores((audit.engine, other), other.subject.label), audit.measures)
+        result = described(compare_scores((audit.engine, other), other.subject.label), audit.measures)
         results = (*audited.run.results, codec.as_saved(result))
         audited = replace(audited, run=replace(audited.run, results=results))
     return _filed(audited, previous)
@@ -158,7 +149,7 @@ def side_by_side(
     second, other = _whole(challenger, settings, progress, both.share(1))
     differences = compare(first.run, second.run, (one.engine, other.engine))
     facts = one.measures
-    results = (*first.run.results, *(codec.as_saved(with_measures(result, facts)) for result in differences))
+    results = (*first.run.results, *(codec.as_saved(described(result, facts)) for result in differences))
     clocks = {label: audited.clock for label, audited in ((champion.label, first), (challenger.label, second))}
     return _filed(Audited(replace(first.run, results=results, challenger=second.run), clocks), previous)
 
@@ -203,7 +194,7 @@ def single(
             raise UnsupportedError(f"{explainer.name} must have what it requires of the model; {reason}.")
         results = explainer.explain(subject, engine.bound(explainer.name), prior)
         facts = measure_facts(engine.measures.values(), engine.baseline)
-        return tuple(described(result, explainer, facts) for result in results)
+        return tuple(described(result, facts, options_of(explainer)) for result in results)
 
     for other in before:
         prior[other] = explain(make_explainer(other, {}, settings.deny))
@@ -345,10 +336,10 @@ class _Audit:
             with limited(engine.check):
                 results = explainer.explain(self.subject, engine, MappingProxyType(self.results))
             self.results[name] = self._saved(explainer, results)
-        except FOREIGN as error:  # foreign code: whatever it raises becomes the reason in the report
+        except errors.FOREIGN as error:  # foreign code: whatever it raises becomes the reason in the report
             if not isinstance(error, UQReportError):
                 _log.warning("explainer %s failed", name, exc_info=True)
-            return SkipReason(words_of(error), cause_of(error))
+            return SkipReason(errors.words_of(error), errors.cause_of(error))
         return None
 
     def _saved(self, explainer: Explainer, new: Sequence[Result]) -> tuple[Result, ...]:
@@ -363,7 +354,7 @@ class _Audit:
             if result.id in ids:
                 raise PluginError(f"{name}: result ids must be unique in a run; got {result.id!r} twice.")
             ids.append(result.id)
-        return tuple(as_saved(described(result, explainer, self.measures)) for result in new)
+        return tuple(as_saved(described(result, self.measures, options_of(explainer))) for result in new)
 
     def finish(self) -> Audited:
         """Judge the results and gather everything in the run."""

@@ -19,31 +19,12 @@ from operator import itemgetter
 from typing import Any, ClassVar, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
 from ..checks.rule import Check
-from ..core.engine.fast_path import FastPath
+from ..core.engine.fast_path_evaluator import FastPath
 from ..core.explainer import Costs, Explainer, HasCard, HasPriority, RunsAfter
-from ..core.model.adapter import (
-    Adapter,
-    Cautions,
-    Differentiates,
-    FixedRowsOnly,
-    HasScores,
-    HasSha256,
-    Loader,
-    PicksOutput,
-    SharesCalls,
-    TakesOptions,
-    Unpacks,
-)
+from ..core.model import adapter as hooks
 from ..core.model.measures import Measure
-from ..core.support.errors import (
-    FOREIGN,
-    MissingDependencyError,
-    NeedsLibraries,
-    PluginError,
-    installed,
-    nearest,
-    words_of,
-)
+from ..core.support import errors
+from ..core.support.errors import FOREIGN, MissingDependencyError, PluginError, installed, nearest, words_of
 from ..document.document import DrawsFigures, Prepares, Renderer
 from ..document.plots.registered import FigurePlugin, TakesCompanions
 from ..document.slots import CHAPTERS, chapter_of
@@ -61,16 +42,18 @@ FAST_PATHS = "uq_report.fast_paths"
 
 API_VERSION = 1
 GROUPS = (EXPLAINERS, ADAPTERS, MEASURES, CHECKS, SECTIONS, FIGURES, RENDERERS, LOADERS, FAST_PATHS)
+_HOW_TO_CALL = hooks.Unpacks, hooks.SharesCalls, hooks.FixedRowsOnly, hooks.PicksOutput
+_WHAT_IT_KNOWS = hooks.Differentiates, hooks.HasScores
 # The contract of each group, and its optional hooks.
 _CONTRACTS: Mapping[str, tuple[type, tuple[type, ...]]] = {
-    EXPLAINERS: (Explainer, (RunsAfter, HasCard, HasPriority, Costs, NeedsLibraries)),
-    ADAPTERS: (Adapter, (Unpacks, SharesCalls, FixedRowsOnly, Differentiates, PicksOutput, HasScores, NeedsLibraries)),
+    EXPLAINERS: (Explainer, (RunsAfter, HasCard, HasPriority, Costs, errors.NeedsLibraries)),
+    ADAPTERS: (hooks.Adapter, (*_HOW_TO_CALL, *_WHAT_IT_KNOWS, errors.NeedsLibraries)),
     CHECKS: (Check, ()),
     SECTIONS: (SectionPlugin, ()),
     FIGURES: (FigurePlugin, (TakesCompanions,)),
-    RENDERERS: (Renderer, (DrawsFigures, Prepares, NeedsLibraries)),
-    LOADERS: (Loader, (TakesOptions, Cautions, HasSha256, NeedsLibraries)),
-    FAST_PATHS: (FastPath, (NeedsLibraries,)),
+    RENDERERS: (Renderer, (DrawsFigures, Prepares, errors.NeedsLibraries)),
+    LOADERS: (hooks.Loader, (hooks.TakesOptions, hooks.Cautions, hooks.HasSha256, errors.NeedsLibraries)),
+    FAST_PATHS: (FastPath, (errors.NeedsLibraries,)),
 }
 _TOOL_EXTRAS = frozenset({"test", "tests", "lint", "dev", "docs"})
 

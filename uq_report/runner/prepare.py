@@ -10,7 +10,7 @@ from heapq import heappop, heappush
 from typing import Any, NamedTuple
 
 from ..checks.rule import Check
-from ..core.engine.fast_path import FastPath
+from ..core.engine.fast_path_evaluator import FastPath
 from ..core.explainer import Explainer, priority_of, runs_after
 from ..core.model.measures import Measure
 from ..core.support.errors import FOREIGN, InputError, PluginError, UQReportError, cause_of, nearest, words_of

@@ -14,6 +14,7 @@ from dataclasses import fields, is_dataclass, replace
 from datetime import UTC, datetime
 from itertools import chain
 from os import cpu_count
+from types import MappingProxyType
 from typing import Any, cast
 
 from ..core.engine.fast_path_evaluator import Engine
@@ -38,22 +39,14 @@ _LABEL = 60
 _NOT_IMPORTED = (plugins.SECTIONS, plugins.FIGURES, plugins.RENDERERS, plugins.LOADERS)
 
 
-def described(result: Result, explainer: Explainer, measures: Mapping[str, MeasureFacts]) -> Result:
-    """Return a result with the facts of its measures, and the explainer's options where it states none."""
-    facts = _facts_of(result, measures)
-    return replace(result, options=result.options or options_of(explainer), measures=facts)
-
-
-def with_measures(result: Result, measures: Mapping[str, MeasureFacts]) -> Result:
-    """Return a result with the facts of the measures in its frames; what it states of its own comes first."""
-    return replace(result, measures=_facts_of(result, measures))
-
-
-def _facts_of(result: Result, measures: Mapping[str, MeasureFacts]) -> dict[str, MeasureFacts]:
+def described(
+    result: Result, measures: Mapping[str, MeasureFacts], options: Mapping[str, Any] = MappingProxyType({})
+) -> Result:
+    """Return a result with facts of its measures, and with options where it states none; what it states comes first."""
     tables = result.frame, result.estimates
     names = map(str, dict.fromkeys(chain.from_iterable(table[col.MEASURE].unique() for table in tables)))
     registered = {name: measures[name] for name in names if name in measures}
-    return registered | dict(result.measures)
+    return replace(result, options=result.options or options, measures=registered | dict(result.measures))
 
 
 def measure_facts(measures: Iterable[Measure], dist: Distribution) -> dict[str, MeasureFacts]:

@@ -10,8 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ..core.engine.fast_path import FastPath
-from ..core.engine.fast_path_evaluator import Engine, Mixes
+from ..core.engine.fast_path_evaluator import Engine, FastPath, Mixes
 from ..core.model.adapter import Adapter, Differentiates, HasSha256, Loader, Match, SharesCalls, TakesOptions
 from ..core.model.derivatives import finite_differences, floating, numbers, spread
 from ..core.model.subject import Subject

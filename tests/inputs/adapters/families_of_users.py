@@ -12,7 +12,7 @@ from sklearn.linear_model import BayesianRidge, LinearRegression, LogisticRegres
 import uq_report as uq
 from uq_report.core.model.subject import Subject
 from uq_report.distributions import Categorical, Draws, Laplace, Mixture, Ordinal, Poisson, ZeroInflated
-from uq_report.inputs.loaders.onnx_ import OnnxModel
+from uq_report.inputs.loaders.model_files import OnnxModel
 
 from .families_of_libraries import grades
 from .family import TEST, TRAIN, Family, amounts, classes, counts, made, numbers

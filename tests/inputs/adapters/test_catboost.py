@@ -13,7 +13,7 @@ from sklearn.preprocessing import StandardScaler
 import uq_report as uq
 from uq_report.core.support.errors import InputError
 from uq_report.distributions import Categorical, CategoricalMixture, Normal, NormalMixture, Poisson, Tweedie
-from uq_report.inputs.adapters.catboost_ import CatBoostAdapter
+from uq_report.inputs.adapters.boosted import CatBoostAdapter
 from uq_report.inputs.adapters.classifier import ClassifierAdapter
 
 from .small_data import AMOUNTS_OR_0, AUDIT, BINARY, COUNTS, FIT, NUMBERS, THREE, X

@@ -40,8 +40,8 @@ from uq_report.core.model.derivatives import DIFFERENCES, Derivatives
 from uq_report.core.model.subject import make_subject
 from uq_report.core.support.arrays import FloatArray
 from uq_report.inputs.adapters.classifier import ClassifierAdapter
+from uq_report.inputs.adapters.ensemble import RegressorStdAdapter
 from uq_report.inputs.adapters.glm import PoissonAdapter
-from uq_report.inputs.adapters.regressor_std import RegressorStdAdapter
 
 RNG = np.random.default_rng(0)
 X = RNG.normal(size=(60, 3))

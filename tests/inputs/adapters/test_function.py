@@ -8,7 +8,7 @@ import pytest
 
 from uq_report.core.support.errors import InputError, ModelError
 from uq_report.distributions import Categorical, Normal
-from uq_report.inputs.adapters.function import FunctionAdapter
+from uq_report.inputs.adapters.members import FunctionAdapter
 
 ADAPTER = FunctionAdapter()
 X = np.arange(6.0).reshape(3, 2)

@@ -9,7 +9,7 @@ from sklearn.datasets import load_diabetes
 import uq_report as uq
 from uq_report.core.support.errors import ModelError
 from uq_report.distributions import Histogram
-from uq_report.inputs.adapters.grids import GridsAdapter
+from uq_report.inputs.adapters.quantiles import GridsAdapter
 
 from .whole_audit import whole_audit
 

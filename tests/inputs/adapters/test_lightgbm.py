@@ -13,8 +13,8 @@ from sklearn.preprocessing import StandardScaler
 import uq_report as uq
 from uq_report.core.support.errors import InputError
 from uq_report.distributions import Categorical, Gamma, Poisson, Tweedie
+from uq_report.inputs.adapters.boosted import LightGBMAdapter
 from uq_report.inputs.adapters.classifier import ClassifierAdapter
-from uq_report.inputs.adapters.lightgbm_ import LightGBMAdapter
 
 from .small_data import AMOUNTS, AMOUNTS_OR_0, AUDIT, BINARY, COUNTS, FIT, NUMBERS, THREE, X
 from .test_rowwise import MANY, assert_same_bits, of_classes, rows_of_calls

@@ -37,10 +37,9 @@ from sklearn.svm import SVC
 from uq_report.core.model.adapter import Adapter
 from uq_report.inputs.adapters.classifier import ClassifierAdapter
 from uq_report.inputs.adapters.dalex_ import DalexAdapter
-from uq_report.inputs.adapters.ensemble import EnsembleAdapter
-from uq_report.inputs.adapters.function import FunctionAdapter
+from uq_report.inputs.adapters.ensemble import EnsembleAdapter, RegressorStdAdapter
 from uq_report.inputs.adapters.glm import PoissonAdapter
-from uq_report.inputs.adapters.regressor_std import RegressorStdAdapter
+from uq_report.inputs.adapters.members import FunctionAdapter
 
 ADAPTERS: tuple[Adapter, ...] = (
     ClassifierAdapter(),
@@ -208,9 +207,9 @@ def test_unfitted_models_neither_fail_to_match_nor_to_batch(adapter: Adapter) ->
 def test_loading_and_asking_every_adapter_imports_no_model_library() -> None:
     code = (
         "import sys\n"
-        "from uq_report.inputs.adapters import classifier, dalex_, ensemble, function, glm, regressor_std\n"
+        "from uq_report.inputs.adapters import classifier, dalex_, ensemble, glm, members\n"
         "for cls in (classifier.ClassifierAdapter, dalex_.DalexAdapter, ensemble.EnsembleAdapter,\n"
-        "            function.FunctionAdapter, glm.PoissonAdapter, regressor_std.RegressorStdAdapter):\n"
+        "            members.FunctionAdapter, glm.PoissonAdapter, ensemble.RegressorStdAdapter):\n"
         "    cls().matches(object()); cls().batch_rows(object())\n"
         "print(sorted({'sklearn', 'dalex', 'scipy.stats', 'matplotlib'} & set(sys.modules)))\n"
     )

@@ -18,7 +18,7 @@ import uq_report as uq
 from uq_report.core.support.errors import InputError, ModelError, UQReportError
 from uq_report.distributions import Categorical, Normal
 from uq_report.inputs.adapters.onnx_ import OnnxAdapter
-from uq_report.inputs.loaders.onnx_ import OnnxLoader
+from uq_report.inputs.loaders.model_files import OnnxLoader
 
 from .typed_lines import typed
 

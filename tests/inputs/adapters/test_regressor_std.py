@@ -15,7 +15,7 @@ from sklearn.preprocessing import StandardScaler
 
 from uq_report.core.support.errors import InputError, ModelError
 from uq_report.distributions import Normal
-from uq_report.inputs.adapters.regressor_std import RegressorStdAdapter
+from uq_report.inputs.adapters.ensemble import RegressorStdAdapter
 
 from .typed_lines import typed
 

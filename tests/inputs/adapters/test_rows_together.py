@@ -16,8 +16,8 @@ from uq_report.core.model.measures import ENTROPY, NLL
 from uq_report.core.model.subject import make_subject
 from uq_report.core.model.variants import Variant
 from uq_report.inputs.adapters.classifier import ClassifierAdapter
+from uq_report.inputs.adapters.ensemble import RegressorStdAdapter
 from uq_report.inputs.adapters.glm import PoissonAdapter
-from uq_report.inputs.adapters.regressor_std import RegressorStdAdapter
 
 RNG = np.random.default_rng(0)
 X = pd.DataFrame({"a": RNG.normal(size=60), "b": RNG.normal(size=60), "c": RNG.choice(["x", "y", "z"], 60)})

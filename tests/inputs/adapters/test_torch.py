@@ -15,7 +15,7 @@ from uq_report.core.model.derivatives import finite_differences
 from uq_report.core.model.subject import make_subject
 from uq_report.core.support.errors import InputError, ModelError
 from uq_report.distributions import Categorical, Normal, NormalMixture, Poisson, StudentT
-from uq_report.inputs.adapters.function import FunctionAdapter
+from uq_report.inputs.adapters.members import FunctionAdapter
 from uq_report.inputs.adapters.torch_ import TorchAdapter
 from uq_report.methods.rsens.explain import RSens
 

@@ -14,8 +14,8 @@ from sklearn.preprocessing import StandardScaler
 import uq_report as uq
 from uq_report.core.support.errors import InputError, ModelError
 from uq_report.distributions import Categorical, Gamma, LogNormal, Poisson, Scipy, Tweedie, Weibull
+from uq_report.inputs.adapters.boosted import XGBoostAdapter
 from uq_report.inputs.adapters.classifier import ClassifierAdapter
-from uq_report.inputs.adapters.xgboost_ import XGBoostAdapter
 
 from .small_data import AMOUNTS, AMOUNTS_OR_0, AUDIT, BINARY, COUNTS, FIT, NUMBERS, THREE, X
 from .test_rowwise import MANY, assert_same_bits, of_classes, rows_of_calls

@@ -50,12 +50,11 @@ from uq_report.distributions import Categorical, CategoricalMixture
 from uq_report.inputs.adapters.classifier import ClassifierAdapter
 from uq_report.inputs.adapters.ensemble import EnsembleAdapter
 from uq_report.inputs.fast_paths.trees import path as paths
-from uq_report.inputs.fast_paths.trees import walk as walking
 from uq_report.inputs.fast_paths.trees import walks as shortcuts
+from uq_report.inputs.fast_paths.trees import walks as walking
 from uq_report.inputs.fast_paths.trees.forest import Forest, Tree
 from uq_report.inputs.fast_paths.trees.path import TreePath
-from uq_report.inputs.fast_paths.trees.walk import BaseLeaves, mixed_sums, pick, settled, walk
-from uq_report.inputs.fast_paths.trees.walks import Walks
+from uq_report.inputs.fast_paths.trees.walks import BaseLeaves, Walks, mixed_sums, pick, settled, walk
 from uq_report.methods.h_statistic.explain import HStatistic
 from uq_report.methods.pdp.explain import PartialDependence
 from uq_report.methods.pfi.explain import PermutationImportance

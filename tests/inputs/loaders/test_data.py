@@ -9,8 +9,7 @@ import pandas as pd
 import pytest
 
 from uq_report.core.support.errors import InputError
-from uq_report.inputs.loaders.csv_ import CsvLoader
-from uq_report.inputs.loaders.parquet import FeatherLoader, ParquetLoader
+from uq_report.inputs.loaders.tables import CsvLoader, FeatherLoader, ParquetLoader
 
 FRAME = pd.DataFrame({"a": [1.5, 2.0], "b": ["x", "ü"], "y": [0, 1]})
 BINARY = (ParquetLoader(), FeatherLoader())

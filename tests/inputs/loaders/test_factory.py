@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from uq_report.core.support.errors import InputError
-from uq_report.inputs.loaders.pickle_ import FactoryLoader
+from uq_report.inputs.loaders.model_files import FactoryLoader
 
 
 @pytest.fixture(autouse=True)

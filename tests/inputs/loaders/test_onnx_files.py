@@ -11,7 +11,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.neural_network import MLPClassifier
 
 from uq_report.core.support.errors import InputError
-from uq_report.inputs.loaders.onnx_ import OnnxLoader
+from uq_report.inputs.loaders.model_files import OnnxLoader
 
 onnx = pytest.importorskip("onnx", reason="these tests read and write ONNX files")
 pytest.importorskip("onnxruntime", reason="ONNX graphs are run by onnxruntime")

@@ -10,7 +10,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression
 
 from uq_report.core.support.errors import InputError
-from uq_report.inputs.loaders.pickle_ import PickleLoader
+from uq_report.inputs.loaders.model_files import PickleLoader
 
 
 class Trap:

@@ -10,9 +10,8 @@ import pandas as pd
 import pytest
 
 from uq_report.core.support.errors import InputError
-from uq_report.inputs.loaders import csv_
-from uq_report.inputs.loaders.csv_ import CsvLoader, Reservoir
-from uq_report.inputs.loaders.parquet import FeatherLoader, ParquetLoader
+from uq_report.inputs.loaders import tables
+from uq_report.inputs.loaders.tables import CsvLoader, FeatherLoader, ParquetLoader, Reservoir
 
 
 def drawn(parts: list[int], size: int, seed: int) -> list[int]:
@@ -59,7 +58,7 @@ def test_a_csv_is_drawn_from_in_parts(tmp_path: Path, monkeypatch: pytest.Monkey
     assert len(table) == 300
     expected = CsvLoader().load(str(file)).iloc[table["row"]].reset_index(drop=True)
     pd.testing.assert_frame_equal(table, expected)
-    monkeypatch.setattr(csv_, "CELLS", 3 * 1300)
+    monkeypatch.setattr(tables, "CELLS", 3 * 1300)
     pd.testing.assert_frame_equal(CsvLoader().load(str(file), max_rows=300, seed=1), table)
 
 
@@ -83,11 +82,11 @@ def test_memory_is_bounded_by_the_sample_and_not_by_the_file(tmp_path: Path) -> 
     assert file.stat().st_size > 300e6
     script = """
         import resource, sys
-        from uq_report.inputs.loaders import csv_
+        from uq_report.inputs.loaders import tables
         peak = lambda: resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-        csv_.CELLS = 100_000
+        tables.CELLS = 100_000
         before = peak()
-        table = csv_.CsvLoader().load(sys.argv[1], max_rows=2000)
+        table = tables.CsvLoader().load(sys.argv[1], max_rows=2000)
         print(len(table), table.attrs["sampled_from"], peak() - before)
     """
     run = subprocess.run(
@@ -142,7 +141,7 @@ def test_memory_of_a_parquet_sample_is_not_that_of_the_file(tmp_path: Path) -> N
     pd.DataFrame(numbers, columns=[f"x{j}" for j in range(20)]).to_parquet(file)
     code = f"""
         import resource
-        from uq_report.inputs.loaders.parquet import ParquetLoader
+        from uq_report.inputs.loaders.tables import ParquetLoader
         ParquetLoader().load({str(tmp_path / "warm.parquet")!r}, max_rows=1)
         before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         table = ParquetLoader().load({str(file)!r}, max_rows=2000)

@@ -16,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from uq_report.core.support.errors import InputError
-from uq_report.inputs.loaders.skops_ import REVIEWED, SkopsLoader
+from uq_report.inputs.loaders.model_files import REVIEWED, SkopsLoader
 
 FrozenEstimator = pytest.importorskip("sklearn.frozen", reason="new in scikit-learn 1.6").FrozenEstimator
 

@@ -27,8 +27,7 @@ from joblib import Parallel, delayed, effective_n_jobs, parallel_config
 
 from ..support.arrays import AnyArray
 from ..support.errors import InputError, MissingDependencyError, WorkersError
-from ..support.processes import safe_paths
-from ..support.user_modules import looked_in
+from ..support.processes import looked_in, safe_paths
 
 # packs per worker that run or wait, and seconds to wait for an answer of a scheduler
 AHEAD, PATIENCE = 2, 10

@@ -346,9 +346,12 @@ def _no_order(dist: Distribution) -> str:
     return ""
 
 
-def _uncertainty(name: str, unit: str, title: str) -> Measure:
-    """Return the measure that is the distribution's method of its name."""
-    return Measure(name, Own(name), unit, "uncertainty", frozenset({name}), title=title)
+def _uncertainty(
+    name: str, unit: str, title: str, rows: Rows | None = None, requires: str = "", unsuited: Lacks | None = None
+) -> Measure:
+    """Return a measure by its rows, or the distribution's method of its name."""
+    needs = frozenset({requires or name})
+    return Measure(name, rows or Own(name), unit, "uncertainty", needs, title=title, unsuited=unsuited)
 
 
 def _loss(name: str, rows: Rows, unit: str, requires: set[str], title: str, **more: Any) -> Measure:
@@ -358,12 +361,7 @@ def _loss(name: str, rows: Rows, unit: str, requires: set[str], title: str, **mo
 _AUC = OneMinusAUC()
 
 PREDICTION = Measure(
-    "prediction",
-    Own("mean"),
-    f"{OUTCOME_UNIT}, or probability",
-    "prediction",
-    frozenset({"mean"}),
-    title="prediction",
+    "prediction", Own("mean"), f"{OUTCOME_UNIT}, or probability", "prediction", frozenset({"mean"}), title="prediction"
 )
 _PROBA = frozenset({"proba"})
 LOG_ODDS = Measure(
@@ -387,24 +385,10 @@ ALEATORIC = _uncertainty("aleatoric", "nats", "aleatoric entropy")
 EPISTEMIC = _uncertainty("epistemic", "nats", "epistemic entropy")
 ALEATORIC_VARIANCE = _uncertainty("aleatoric_variance", SQUARED_UNIT, "aleatoric variance")
 EPISTEMIC_VARIANCE = _uncertainty("epistemic_variance", SQUARED_UNIT, "epistemic variance")
-WIDTH = Measure(
-    "width",
-    width,
-    OUTCOME_UNIT,
-    "uncertainty",
-    frozenset({"intervals"}),
-    title="width of the prediction interval",
-    unsuited=_NO_INTERVALS,
+WIDTH = _uncertainty(
+    "width", OUTCOME_UNIT, "width of the prediction interval", width, "intervals", unsuited=_NO_INTERVALS
 )
-SET_SIZE = Measure(
-    "set_size",
-    set_size,
-    "classes",
-    "uncertainty",
-    frozenset({"label_sets"}),
-    title="size of the label set",
-    unsuited=_NO_SETS,
-)
+SET_SIZE = _uncertainty("set_size", "classes", "size of the label set", set_size, "label_sets", unsuited=_NO_SETS)
 INTERVAL_SCORE = _loss(
     "interval_score", interval_score, OUTCOME_UNIT, {"intervals"}, "interval score", unsuited=_NO_INTERVALS
 )
@@ -413,15 +397,8 @@ MISCOVERAGE = _loss(
 )
 # A prediction, because it measures the change of the prediction. It is no loss: it uses no outcome. It is no
 # uncertainty: it increases both where the model becomes more confident and where it becomes less confident.
-KL = Measure(
-    "kl",
-    kl,
-    "nats",
-    "prediction",
-    frozenset({"kl"}),
-    title="model-implied increase in loss (Kullback-Leibler divergence from the unchanged prediction)",
-    needs_base=True,
-)
+_KL = "model-implied increase in loss (Kullback-Leibler divergence from the unchanged prediction)"
+KL = Measure("kl", kl, "nats", "prediction", frozenset({"kl"}), title=_KL, needs_base=True)
 
 
 def _change(name: str, of: Measure, unit: str, title: str, *, is_root: bool = False) -> Measure:

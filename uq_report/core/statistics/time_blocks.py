@@ -110,7 +110,7 @@ def stationary_length(series: FloatArray) -> int:
     if n < 8 or not np.abs(centred).max() > 1e-12 * max(1.0, float(np.abs(series).max())):
         return 1
     last = min(n - 2, math.ceil(math.sqrt(n)) + _run(n))
-    R = _autocovariances(centred, last + 1)
+    R = np.array([centred[: n - k] @ centred[k:] for k in range(last + 1)]) / n  # autocovariances
     M = _bandwidth(R / R[0], n, last)
     lags = np.arange(-M, M + 1)
     window = np.minimum(1.0, 2 * (1 - np.abs(lags) / M))
@@ -125,12 +125,6 @@ def stationary_length(series: FloatArray) -> int:
 def _run(n: int) -> int:
     """Return how many autocorrelations in a row must be small, K_n."""
     return max(5, math.ceil(math.sqrt(math.log10(n))))
-
-
-def _autocovariances(centred: FloatArray, n_lags: int) -> FloatArray:
-    """Return R(0) .. R(n_lags - 1) of a centred series, divided by n."""
-    n = len(centred)
-    return np.array([centred[: n - k] @ centred[k:] for k in range(n_lags)]) / n
 
 
 def _bandwidth(correlations: FloatArray, n: int, last: int) -> int:

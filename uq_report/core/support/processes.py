@@ -1,16 +1,30 @@
-"""Child processes of this Python: none loads code from the folder that it, or this process, works in."""
+"""Child processes of this Python: none loads code from the folder that it, or this process, works in.
+
+Modules of a folder that Python does not look in: those that a user names, and what they import from beside them.
+
+Temporary folders of this process; those of killed processes, which nobody else removes, go when the next is made.
+"""
 
 from __future__ import annotations
 
 import os
+import shutil
 import site
 import sys
 import sysconfig
-from collections.abc import Iterator
-from contextlib import contextmanager
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from functools import cache
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder
 from pathlib import Path
 from threading import Lock
+from types import FrameType, ModuleType
+from typing import Any
+
+from filelock import FileLock
 
 _HERE = Path(__file__).resolve().parents[3]  # where uq_report lies, which is trusted wherever it is
 _START = (
@@ -85,3 +99,110 @@ def _installed() -> frozenset[Path]:
     """Return where Python's own modules and installed ones lie, which may be run as scripts as well."""
     places = [sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")]
     return frozenset((_HERE, *(Path(place).resolve() for place in (*places, *site.getsitepackages()))))
+
+
+_MACHINERY = ("importlib", "importlib._bootstrap", "importlib._bootstrap_external")
+
+
+class Nearby(MetaPathFinder):
+    """Finds modules of one folder that no other place has.
+
+    A folder on `sys.path` would lend its code to every import that finds nothing, and its metadata to plugins. Here an
+    import counts if it is of a name that is allowed, or if code of the folder does it; what it finds is allowed then.
+    Pickled, as for workers, it is there before what follows it in the pickle.
+
+    Parameters
+    ----------
+    folder : str
+        Absolute.
+    names : sequence of str
+        Modules that may be imported by anybody.
+    """
+
+    def __init__(self, folder: str, names: Sequence[str]) -> None:
+        self.folder, self.names = folder, set(names)
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """Return the specification of a module of the folder."""
+        if path is not None or not (fullname in self.names or self._is_asked_from_inside(sys._getframe(1))):  # noqa: SLF001 - who imports
+            return None
+        spec = PathFinder.find_spec(fullname, [self.folder], target)
+        if spec is not None:
+            self.names.add(fullname)
+        return spec
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Return what makes the same modules importable elsewhere."""
+        return look_in, (self.folder, sorted(self.names))
+
+    def _is_asked_from_inside(self, frame: FrameType | None) -> bool:
+        while frame is not None and frame.f_globals.get("__name__") in _MACHINERY:
+            frame = frame.f_back
+        return frame is not None and Path(frame.f_code.co_filename).is_relative_to(self.folder)
+
+
+def look_in(folder: str, names: Sequence[str]) -> Nearby:
+    """Allow modules of a folder to be imported, from now on; see `Nearby`."""
+    for finder in looked_in():
+        if finder.folder == folder:
+            finder.names.update(names)
+            return finder
+    finder = Nearby(folder, names)
+    sys.meta_path.append(finder)
+    return finder
+
+
+def looked_in() -> tuple[Nearby, ...]:
+    """Return the finders at work."""
+    return tuple(finder for finder in sys.meta_path if isinstance(finder, Nearby))
+
+
+PREFIX, LOCK = "uq-report-", "lock"
+YOUNG = 60.0  # seconds in which the lock of a folder may not be held yet
+_held: dict[Path, FileLock] = {}
+
+
+def make_folder() -> Path:
+    """Return a new private folder, which is kept until `remove_folder` or the end of this process, however that ends.
+
+    Raises
+    ------
+    OSError
+        There is no room for one.
+
+    Examples
+    --------
+    >>> folder = make_folder()
+    >>> folder.is_dir(), remove_folder(folder), folder.exists()
+    (True, None, False)
+    """
+    for left in _left():
+        shutil.rmtree(left, ignore_errors=True)
+    folder = Path(tempfile.mkdtemp(prefix=PREFIX))
+    lock = FileLock(folder / LOCK, thread_local=False)  # whichever thread collects the owner removes the folder
+    lock.acquire()
+    _held[folder] = lock
+    return folder
+
+
+def remove_folder(folder: Path) -> None:
+    """Remove a folder of `make_folder`."""
+    if lock := _held.pop(folder, None):
+        lock.release()
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def _left() -> Iterator[Path]:
+    """Yield the folders of this user's processes that are gone: the system freed their locks."""
+    for mark in sorted(Path(tempfile.gettempdir()).glob(f"{PREFIX}*/{LOCK}")):
+        with suppress(OSError):
+            if mark.parent not in _held and _is_old_and_ours(mark):
+                with FileLock(mark, timeout=0):
+                    yield mark.parent
+
+
+def _is_old_and_ours(mark: Path) -> bool:
+    ours = not hasattr(os, "getuid") or mark.parent.lstat().st_uid == os.getuid()
+    return ours and time.time() - mark.lstat().st_mtime > YOUNG

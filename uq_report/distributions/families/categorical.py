@@ -14,7 +14,7 @@ from ...core.support.arrays import AnyArray, FloatArray, IntArray
 from ...core.support.errors import InputError
 from ...core.support.numbers import show_value
 from ..numerics.numeric import DIVERGENCES, FISHER
-from ..numerics.totals import half_of, kl_of
+from ..numerics.quadrature import half_of, kl_of
 from ..numerics.validate import Rowwise, levels, numbers, row_sum
 
 _LOWEST = -750.0  # below the logarithm of every number above 0

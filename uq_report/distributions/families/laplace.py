@@ -2,18 +2,50 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from abc import abstractmethod
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from scipy.special import erf, erfinv, expit, logit, ndtri
+from scipy.special import erf, erfinv, expit, log_expit, logit, ndtri
 
 from ...core.support.arrays import AnyArray, FloatArray
 from ..numerics.numeric import Parametric, score_of
-from ..numerics.validate import levels
+from ..numerics.validate import levels, who
 from .normal import LOG_2PI, Normal, diagonal
 
 
-class Laplace(Parametric):
+class LocationScale(Parametric):
+    """n distributions of loc + scale Z, where Z has a density that is symmetric around 0."""
+
+    by_row = ("loc", "scale")
+    above_zero = ("scale",)
+    information: ClassVar[tuple[float, float]]  # Fisher's, of the location and the scale of Z
+
+    loc: FloatArray
+    scale: FloatArray
+
+    def __init__(self, loc: Any, scale: Any) -> None:
+        self.hold(loc=loc, scale=scale)
+
+    @abstractmethod
+    def unit_quantile(self, p: FloatArray) -> FloatArray:
+        """Return the quantiles of Z."""
+
+    def mean(self) -> FloatArray:
+        """Return the location."""
+        return self.loc
+
+    def quantile(self, p: AnyArray) -> FloatArray:
+        """Return the quantiles, shape (n, L)."""
+        unit = self.unit_quantile(levels(f"{who(self)}.quantile.p", p))
+        return np.asarray(self.loc[:, None] + self.scale[:, None] * unit)
+
+    def fisher_information(self) -> FloatArray:
+        """Return that of Z over the squared scale, shape (n, 2, 2)."""
+        return diagonal(*(number / np.square(self.scale) for number in self.information))
+
+
+class Laplace(LocationScale):
     """n Laplace (double exponential) distributions.
 
     Parameters
@@ -29,18 +61,12 @@ class Laplace(Parametric):
     """
 
     family = "Laplace"
-    by_row = ("loc", "scale")
-    above_zero = ("scale",)
     parametrisation = ("mu", "b")
-    loc: FloatArray
-    scale: FloatArray
+    information = (1.0, 1.0)
 
-    def __init__(self, loc: Any, scale: Any) -> None:
-        self.hold(loc=loc, scale=scale)
-
-    def mean(self) -> FloatArray:
-        """Return mu."""
-        return self.loc
+    def unit_quantile(self, p: FloatArray) -> FloatArray:
+        """Return log 2p below the median, -log 2(1 - p) above."""
+        return np.where(p < 0.5, np.log(2 * p), -np.log(2) - np.log1p(-p))
 
     def variance(self) -> FloatArray:
         """Return 2 b²."""
@@ -60,12 +86,6 @@ class Laplace(Parametric):
         tail = np.exp(-np.abs(z)) / 2
         return np.where(z < 0, tail, 1 - tail)
 
-    def quantile(self, p: AnyArray) -> FloatArray:
-        """Return the quantiles, shape (n, L)."""
-        level = levels("laplace.quantile.p", p)
-        unit = np.where(level < 0.5, np.log(2 * level), -np.log(2) - np.log1p(-level))
-        return np.asarray(self.loc[:, None] + self.scale[:, None] * unit)
-
     def sample(self, rng: np.random.Generator, size: int) -> FloatArray:
         """Draw `size` values from each, shape (size, n)."""
         return rng.laplace(self.loc, self.scale, (size, len(self)))
@@ -82,13 +102,8 @@ class Laplace(Parametric):
         near = apart + np.expm1(-apart)
         return np.maximum(ratio - 1 - np.log(ratio), 0.0) + ratio * near
 
-    def fisher_information(self) -> FloatArray:
-        """Return diag(1/b², 1/b²), shape (n, 2, 2)."""
-        precision = self.scale**-2.0
-        return diagonal(precision, precision)
 
-
-class Logistic(Parametric):
+class Logistic(LocationScale):
     """n logistic distributions of a number; for classes see `Categorical`.
 
     Parameters
@@ -104,18 +119,16 @@ class Logistic(Parametric):
     """
 
     family = "logistic"
-    by_row = ("loc", "scale")
-    above_zero = ("scale",)
     parametrisation = ("mu", "s")
-    loc: FloatArray
-    scale: FloatArray
+    information = (1 / 3, (3 + np.pi**2) / 9)
 
-    def __init__(self, loc: Any, scale: Any) -> None:
-        self.hold(loc=loc, scale=scale)
+    def unit_quantile(self, p: FloatArray) -> FloatArray:
+        """Return log(p / (1 - p))."""
+        return np.asarray(logit(p))
 
-    def mean(self) -> FloatArray:
-        """Return mu."""
-        return self.loc
+    def log_survival(self, y: AnyArray) -> FloatArray:
+        """Return -log(1 + exp((y - mu) / s))."""
+        return np.asarray(log_expit((self.loc - y) / self.scale))
 
     def variance(self) -> FloatArray:
         """Return π² s² / 3."""
@@ -134,10 +147,6 @@ class Logistic(Parametric):
         """Return P(Y <= y)."""
         return np.asarray(expit((y - self.loc) / self.scale))
 
-    def quantile(self, p: AnyArray) -> FloatArray:
-        """Return mu + s log(p / (1 - p)), shape (n, L)."""
-        return np.asarray(self.loc[:, None] + self.scale[:, None] * logit(levels("logistic.quantile.p", p)))
-
     def sample(self, rng: np.random.Generator, size: int) -> FloatArray:
         """Draw `size` values from each, shape (size, n)."""
         return rng.logistic(self.loc, self.scale, (size, len(self)))
@@ -146,11 +155,6 @@ class Logistic(Parametric):
         """Return s [z - 2 log F(z) - 1] (Jordan, Krüger & Lerch 2019, appendix A)."""
         z = np.abs(y - self.loc) / self.scale
         return np.asarray(self.scale * (z + 2 * np.log1p(np.exp(-z)) - 1))
-
-    def fisher_information(self) -> FloatArray:
-        """Return diag(1/(3 s²), (3 + π²)/(9 s²)), shape (n, 2, 2)."""
-        precision = self.scale**-2.0
-        return diagonal(precision / 3, (3 + np.pi**2) / 9 * precision)
 
 
 class HalfNormal(Parametric):

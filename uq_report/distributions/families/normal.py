@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from scipy.special import ndtr, ndtri
+from scipy.special import log_ndtr, ndtr, ndtri
 
 from ...core.support.arrays import AnyArray, FloatArray
 from ..numerics.numeric import WHOLE
-from ..numerics.totals import kl_terms
+from ..numerics.quadrature import kl_terms
 from ..numerics.validate import Rowwise, levels, positive, same_length, vector
 
 LOG_2PI = float(np.log(2 * np.pi))
@@ -65,6 +65,10 @@ class Normal(Rowwise):
     def cdf(self, y: AnyArray) -> FloatArray:
         """Return Phi((y - mu) / sigma)."""
         return np.asarray(ndtr((y - self.loc) / self.scale))
+
+    def log_survival(self, y: AnyArray) -> FloatArray:
+        """Return log Phi((mu - y) / sigma)."""
+        return np.asarray(log_ndtr((self.loc - y) / self.scale))
 
     def quantile(self, p: AnyArray) -> FloatArray:
         """Return mu + sigma * Phi^-1(p), shape (n, L)."""

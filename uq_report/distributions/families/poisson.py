@@ -9,7 +9,7 @@ from scipy.special import betaincc, betaln, entr, gammaln, hyp2f1, i0e, i1e, nbd
 
 from ...core.support.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from ..numerics.numeric import ROUNDING, WHOLE, Parametric, score_of
-from ..numerics.totals import LEVELS, OF_CDF, at, cdf_at, half_gini, kl_terms, total
+from ..numerics.quadrature import LEVELS, OF_CDF, at, cdf_at, half_gini, kl_terms, total
 from ..numerics.validate import Rowwise, levels, refuse, row_sum, vector
 from .normal import diagonal
 

@@ -11,8 +11,7 @@ from scipy.special import betaln, digamma, polygamma, stdtr, stdtrit
 from ...core.support.arrays import AnyArray, FloatArray
 from ...core.support.errors import UnsupportedError
 from ..numerics.numeric import WHOLE
-from ..numerics.quadrature import Panels, even_panels, integral
-from ..numerics.totals import half_from
+from ..numerics.quadrature import Panels, even_panels, half_from, integral
 from ..numerics.validate import Rowwise, levels, positive, refuse, same_length, vector
 
 _MOMENTS = frozenset({"mean", "variance", "crps"})

@@ -5,17 +5,15 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from scipy.special import ndtri
 
 from ...core.support.arrays import AnyArray, FloatArray
 from ...core.support.errors import InputError, UnsupportedError
-from ..numerics.numeric import WHOLE
+from ..numerics.numeric import WHOLE, inverse
 from ..numerics.validate import Rowwise, levels, numbers, refuse, same_length, vector
 from . import tweedie_series as series
 from .normal import diagonal
 
 _MOST = 1e6  # expected summands
-_HALVINGS = 60
 
 
 class Tweedie(Rowwise):
@@ -117,12 +115,10 @@ class Tweedie(Rowwise):
     def quantile(self, p: AnyArray) -> FloatArray:
         """Return the smallest y with P(Y <= y) >= p, shape (n, L); 0 up to the probability of 0."""
         level = levels("tweedie.quantile.p", p)
-        shape = (len(self), len(level))
-        rate = np.repeat(self.rate, len(level))
-        target = np.tile(level, len(self))
-        s, above = np.zeros(rate.shape), target > np.exp(-rate)
-        s[above] = _inverse(rate[above], self.shape, target[above])
-        return np.asarray(s.reshape(shape) * self.scale[:, None])
+        many, target = self.take(np.repeat(np.arange(len(self)), len(level))), np.tile(level, len(self))
+        mean, spread = many.rate * self.shape, np.sqrt(many.rate * self.shape * (1 + self.shape))
+        top = many.scale * (mean + 40 * spread + 40 - np.log1p(-target))
+        return inverse(many, target, np.zeros(len(target)), top).reshape(len(self), len(level))
 
     def sample(self, rng: np.random.Generator, size: int) -> FloatArray:
         """Draw `size` values from each, shape (size, n)."""
@@ -162,26 +158,3 @@ class Tweedie(Rowwise):
     def _need_same(self, other: Self, method: str) -> None:
         if self.power != other.power or not np.array_equal(self.dispersion, other.dispersion):
             raise UnsupportedError(f"tweedie.{method} needs two distributions of one power and dispersion.")
-
-
-def _inverse(rate: FloatArray, alpha: float, level: FloatArray) -> FloatArray:
-    """Return s > 0 with P(S <= s) = level, by Newton's steps in log s, halved where they leave their bracket."""
-    lower = np.full(rate.shape, -745.0)
-    upper = np.log(rate * alpha + 40 * np.sqrt(rate * alpha * (1 + alpha)) + 40 - np.log1p(-level))
-    spread = np.log1p((1 + alpha) / (alpha * rate))  # of a log-normal with this mean and variance
-    u = np.clip(np.log(rate * alpha) - spread / 2 + np.sqrt(spread) * ndtri(level), lower, upper)
-    active = np.arange(len(rate))
-    for _ in range(_HALVINGS):
-        at, r = u[active], rate[active]
-        error = series.cdf(r, alpha, np.exp(at)) - level[active]
-        lower[active], upper[active] = np.where(error < 0, at, lower[active]), np.where(error < 0, upper[active], at)
-        slope = np.exp(series.log_density(r, alpha, at) + at)
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            step = at - error / slope
-        inside = (step > lower[active]) & (step < upper[active])
-        close = np.abs(error) <= 1e-14 * level[active]
-        u[active] = np.where(close, at, np.where(inside, step, (lower[active] + upper[active]) / 2))
-        active = active[~close & (np.abs(u[active] - at) > 1e-14 * (1 + np.abs(at)))]
-        if not len(active):
-            break
-    return np.asarray(np.exp(u))

@@ -6,16 +6,16 @@ from abc import abstractmethod
 from typing import Any, Self
 
 import numpy as np
-from scipy.special import betainc, gamma, gammainc, gammaln, log_expit, log_ndtr, ndtr, ndtri, xlogy
+from scipy.special import betainc, gamma, gammainc, gammaln, ndtr, xlogy
 
 from ...core.support.arrays import AnyArray, BoolArray, FloatArray
 from ...core.support.errors import UnsupportedError
 from ...core.validation.lifetimes import expected_lifetimes
 from ..numerics.numeric import Parametric, score_of
 from ..numerics.validate import Rowwise, levels
-from .gamma import symmetric
+from .gamma import ShapeScale, symmetric
 from .laplace import Logistic
-from .normal import Normal, log_density
+from .normal import Normal
 
 
 class Lifetimes(Rowwise):
@@ -74,6 +74,36 @@ class OfLogarithm(Parametric):
         """Return that of the logarithms, shape (n, 2, 2)."""
         return np.asarray(self.logarithm().fisher_information())
 
+    def entropy(self) -> FloatArray:
+        """Return that of the logarithm plus its mean."""
+        own = self.logarithm()
+        return np.asarray(own.mean() + own.entropy())
+
+    def log_prob(self, y: AnyArray) -> FloatArray:
+        """Return the log density at y; -inf at y <= 0."""
+        log_y, inside = log_of(y)
+        return np.where(inside, self.logarithm().log_prob(log_y) - log_y, -np.inf)
+
+    def cdf(self, y: AnyArray) -> FloatArray:
+        """Return P(log Y <= log y)."""
+        log_y, inside = log_of(y)
+        return np.where(inside, self.logarithm().cdf(log_y), 0.0)
+
+    def log_survival(self, y: AnyArray) -> FloatArray:
+        """Return log P(log Y > log y)."""
+        log_y, inside = log_of(y)
+        return np.where(inside, self.logarithm().log_survival(log_y), 0.0)
+
+    def quantile(self, p: AnyArray) -> FloatArray:
+        """Return the quantiles, shape (n, L)."""
+        with np.errstate(over="ignore"):  # then it is beyond the largest float
+            return np.exp(self.logarithm().quantile(p))
+
+    def sample(self, rng: np.random.Generator, size: int) -> FloatArray:
+        """Draw `size` values from each, shape (size, n)."""
+        with np.errstate(over="ignore"):
+            return np.exp(self.logarithm().sample(rng, size))
+
 
 def log_of(y: AnyArray) -> tuple[FloatArray, BoolArray]:
     """Return log y, 0 where y <= 0, and where y > 0."""
@@ -114,35 +144,6 @@ class LogLogistic(OfLogarithm):
         """Return scale² [2b / sin(2b) - b² / sin(b)²]; infinite where shape <= 2."""
         b = np.pi / self.shape
         return np.where(self.shape > 2, np.square(self.scale) * (_moment(2 * b) - np.square(_moment(b))), np.inf)
-
-    def entropy(self) -> FloatArray:
-        """Return log(scale / shape) + 2."""
-        return np.log(self.scale) - np.log(self.shape) + 2
-
-    def log_prob(self, y: AnyArray) -> FloatArray:
-        """Return the log density at y; -inf at y <= 0."""
-        log_y, inside = log_of(y)
-        return np.where(inside, self.logarithm().log_prob(log_y) - log_y, -np.inf)
-
-    def log_survival(self, y: AnyArray) -> FloatArray:
-        """Return -log(1 + (y / scale)^shape)."""
-        log_y, inside = log_of(y)
-        return np.where(inside, log_expit(-self.shape * (log_y - np.log(self.scale))), 0.0)
-
-    def cdf(self, y: AnyArray) -> FloatArray:
-        """Return P(Y <= y)."""
-        log_y, inside = log_of(y)
-        return np.where(inside, self.logarithm().cdf(log_y), 0.0)
-
-    def quantile(self, p: AnyArray) -> FloatArray:
-        """Return the quantiles, shape (n, L)."""
-        with np.errstate(over="ignore"):  # then it is beyond the largest float
-            return np.exp(self.logarithm().quantile(p))
-
-    def sample(self, rng: np.random.Generator, size: int) -> FloatArray:
-        """Draw `size` values from each, shape (size, n)."""
-        with np.errstate(over="ignore"):
-            return np.exp(self.logarithm().sample(rng, size))
 
     def crps(self, y: AnyArray) -> FloatArray:
         """Return the score of Jordan, Krüger & Lerch 2019, appendix A; needs shape > 1 on every row."""
@@ -197,35 +198,6 @@ class LogNormal(OfLogarithm):
         with np.errstate(over="ignore"):
             return np.expm1(np.square(self.sigma)) * np.exp(2 * self.mu + np.square(self.sigma))
 
-    def entropy(self) -> FloatArray:
-        """Return mu + 1/2 + log(2 pi sigma²) / 2."""
-        return self.mu + self.logarithm().entropy()
-
-    def log_prob(self, y: AnyArray) -> FloatArray:
-        """Return the log density at y; -inf at y <= 0."""
-        log_y, inside = log_of(y)
-        return np.where(inside, log_density((log_y - self.mu) / self.sigma, self.sigma) - log_y, -np.inf)
-
-    def cdf(self, y: AnyArray) -> FloatArray:
-        """Return Phi((log y - mu) / sigma)."""
-        log_y, inside = log_of(y)
-        return np.where(inside, ndtr((log_y - self.mu) / self.sigma), 0.0)
-
-    def log_survival(self, y: AnyArray) -> FloatArray:
-        """Return log Phi((mu - log y) / sigma)."""
-        log_y, inside = log_of(y)
-        return np.where(inside, log_ndtr((self.mu - log_y) / self.sigma), 0.0)
-
-    def quantile(self, p: AnyArray) -> FloatArray:
-        """Return the quantiles, shape (n, L)."""
-        with np.errstate(over="ignore"):
-            z = ndtri(levels("log_normal.quantile.p", p))
-            return np.asarray(np.exp(self.mu[:, None] + self.sigma[:, None] * z))
-
-    def sample(self, rng: np.random.Generator, size: int) -> FloatArray:
-        """Draw `size` values from each, shape (size, n)."""
-        return rng.lognormal(self.mu, self.sigma, (size, len(self)))
-
     def crps(self, y: AnyArray) -> FloatArray:
         """Return the score in closed form (Baran & Lerch 2015)."""
         log_y, inside = log_of(y)
@@ -238,7 +210,7 @@ class LogNormal(OfLogarithm):
         return Normal(self.mu, self.sigma)
 
 
-class Weibull(Parametric):
+class Weibull(ShapeScale):
     """n Weibull distributions of y > 0, with P(Y > y) = exp(-(y / scale)^shape).
 
     Parameters
@@ -253,14 +225,7 @@ class Weibull(Parametric):
     """
 
     family = "Weibull"
-    by_row = above_zero = ("shape", "scale")
-    within = (0.0, np.inf)
     parametrisation = ("k", "lambda")
-    shape: FloatArray
-    scale: FloatArray
-
-    def __init__(self, shape: Any, scale: Any) -> None:
-        self.hold(shape=shape, scale=scale)
 
     def mean(self) -> FloatArray:
         """Return lambda Γ(1 + 1/k)."""

@@ -12,19 +12,9 @@ from scipy.special import entr, logsumexp, xlogy
 from ...core.predictive import Distribution
 from ...core.support.arrays import AnyArray, FloatArray, IntArray
 from ...core.support.errors import InputError, UnsupportedError
+from ..numerics import quadrature
 from ..numerics.numeric import FISHER, Numeric, inverse
-from ..numerics.totals import (
-    HALVINGS,
-    OF_CDF,
-    at,
-    cdf_at,
-    distance_by_total,
-    half_from,
-    kl_by_total,
-    reach,
-    spread,
-    total,
-)
+from ..numerics.quadrature import at, cdf_at, distance_by_total, half_from, kl_by_total
 from ..numerics.validate import levels, row_sum, shares
 from ..wrappers.wrapping import require
 
@@ -203,8 +193,8 @@ class Mixture(Numeric):
         if self._lacking("crps"):
             self._cannot("crps")
         if self.agreement is None:
-            unit = np.max([spread(part) for part in self.components], axis=0)
-            halvings = OF_CDF if self.discrete else HALVINGS
+            unit = np.max([quadrature.spread(part) for part in self.components], axis=0)
+            halvings = quadrature.OF_CDF if self.discrete else quadrature.HALVINGS
             self.agreement = unit * self._total(lambda r, t: self._gap(r, t) / unit[r, None], halvings=halvings)
         return row_sum(self._each("crps", y), self.weights) - self.agreement
 
@@ -214,7 +204,7 @@ class Mixture(Numeric):
             if method not in mixture.supports:
                 raise UnsupportedError(mixture.why_not(method))
         parts = [*self.components, *other.components]
-        return reach(*parts), len(parts)
+        return quadrature.reach(*parts), len(parts)
 
     def _averaged(self, method: str) -> FloatArray:
         return row_sum(self._each(method), self.weights)
@@ -224,8 +214,8 @@ class Mixture(Numeric):
         return np.stack([np.asarray(getattr(part, method)(*y), dtype=float) for part in self.components], axis=1)
 
     def _total(self, terms: Any, **options: Any) -> FloatArray:
-        edges = reach(*self.components)
-        return total(edges, terms, discrete=self.discrete, members=len(self.components), **options)
+        edges = quadrature.reach(*self.components)
+        return quadrature.total(edges, terms, discrete=self.discrete, members=len(self.components), **options)
 
     def _information(self, rows: IntArray, y: FloatArray) -> FloatArray:
         """Return sum_m w_m q_m log q_m - q log q at y (P, k) of the rows (P,)."""

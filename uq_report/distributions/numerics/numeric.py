@@ -15,8 +15,8 @@ from scipy.special import entr
 from ...core.predictive import Distribution
 from ...core.support.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from ...core.support.limits import check_limits
-from .totals import HALVINGS, OF_CDF, at, cdf_at, distance_by_total, half_from, kl_by_total, reach, spread, total
-from .validate import Rowwise, levels, numbers, positive, refuse, same_length
+from .quadrature import HALVINGS, OF_CDF, at, cdf_at, distance_by_total, half_from, kl_by_total, reach, spread, total
+from .validate import Rowwise, levels, numbers, positive, refuse, same_length, who
 
 FISHER = frozenset({"parameters", "fisher_information", "fisher_norm"})
 DIVERGENCES = frozenset({"kl", "renyi_half"})
@@ -111,10 +111,10 @@ class Numeric(Distribution):
 
     def encode(self, y: Any) -> FloatArray:
         """Return y as floats; refuse what is no number, and of a discrete family what is no whole number."""
-        values = numbers(f"{self._who()}.y", y)
+        values = numbers(f"{who(self)}.y", y)
         if self.discrete:
             bad = values != np.floor(values)
-            refuse(f"{self._who()}.y", _WHOLE_NUMBERS, values, bad, "Use a continuous family for other targets.")
+            refuse(f"{who(self)}.y", _WHOLE_NUMBERS, values, bad, "Use a continuous family for other targets.")
         return values
 
     def mean(self) -> FloatArray:
@@ -169,7 +169,7 @@ class Numeric(Distribution):
 
     def quantile(self, p: AnyArray) -> FloatArray:
         """Return the quantiles, shape (n, L), by inverting the cdf."""
-        level = levels(f"{self._who()}.quantile.p", p)
+        level = levels(f"{who(self)}.quantile.p", p)
         rows = np.repeat(np.arange(len(self)), len(level))
         return self.take(rows).inverted(np.tile(level, len(self))).reshape(len(self), len(level))
 
@@ -187,9 +187,6 @@ class Numeric(Distribution):
         """Return a place near the mass and a distance to look around it, from which a bracket grows."""
         return np.zeros(len(self)), np.ones(len(self))
 
-    def _who(self) -> str:
-        return self.family.lower().replace(" ", "_").replace("-", "_")
-
 
 class Parametric(Rowwise, Numeric):
     """A family whose parameters are arrays (n,), or one number for all rows: the attributes in `by_row`.
@@ -206,22 +203,22 @@ class Parametric(Rowwise, Numeric):
         """Set the parameters as arrays of one length; refuse what is no such parameter, naming rows and values."""
         lengths = [np.shape(value)[0] for value in values.values() if np.ndim(value)]
         for name, value in values.items():
-            floats = same_length(f"{self._who()}.{name}", value, lengths[0] if lengths else 1)
+            floats = same_length(f"{who(self)}.{name}", value, lengths[0] if lengths else 1)
             if name in self.above_zero:
                 remedy = "Look at these rows' inputs and at the model's link: it may give a logarithm."
-                positive(f"{self._who()}.{name}", floats, remedy)
+                positive(f"{who(self)}.{name}", floats, remedy)
             setattr(self, name, floats)
 
     def encode(self, y: Any) -> FloatArray:
         """Return y as floats; refuse what this family cannot hold."""
-        values, who = Numeric.encode(self, y), f"{self._who()}.y"
+        values, target = Numeric.encode(self, y), f"{who(self)}.y"
         lower, upper = self.within
         remedy = "Use a family that holds such values, as ZeroInflated(...) holds zeros."
         if self.discrete:
-            refuse(who, f"whole numbers >= {lower:g}", values, values < lower, remedy)
+            refuse(target, f"whole numbers >= {lower:g}", values, values < lower, remedy)
         elif np.isfinite(lower):
             words = f"greater than {lower:g}" + (f" and less than {upper:g}" if np.isfinite(upper) else "")
-            refuse(who, words, values, (values <= lower) | (values >= upper), remedy)
+            refuse(target, words, values, (values <= lower) | (values >= upper), remedy)
         return values
 
     @property

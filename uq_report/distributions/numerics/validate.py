@@ -67,6 +67,13 @@ def refuse(who: str, allowed: str, values: FloatArray, bad: BoolArray, remedy: s
         )
 
 
+def refuse_rows(must: str, bad: BoolArray, remedy: str) -> None:
+    """Raise, naming how many rows are bad and the first of them, if there are any."""
+    if bad.any():
+        first = int(np.argmax(bad))
+        raise InputError(f"{must} in {int(bad.sum())} of {len(bad)} rows, first in row {first}. {remedy}", row=first)
+
+
 def positive(who: str, values: FloatArray, remedy: str) -> None:
     """Refuse values that are not greater than 0, or so small that the squares of what they divide are infinite."""
     refuse(who, "greater than 0", values, values <= 0, remedy)
@@ -96,6 +103,11 @@ def shares(who: str, weights: Any, m: int) -> FloatArray:
 _FEW = 32
 
 
+def who(dist: Distribution) -> str:
+    """Return how errors name distributions: their family as a name of Python."""
+    return dist.family.lower().replace(" ", "_").replace("-", "_")
+
+
 class Rowwise(Distribution):
     """n distributions held as arrays of one entry a row, the attributes that `by_row` names."""
 
@@ -113,7 +125,7 @@ class Rowwise(Distribution):
 
     def encode(self, y: Any) -> Any:
         """Return y as floats; refuse what is no number."""
-        return numbers(f"{self.family.lower().replace(' ', '_').replace('-', '_')}.y", y)
+        return numbers(f"{who(self)}.y", y)
 
 
 def row_sum(values: FloatArray, weights: FloatArray | None = None) -> FloatArray:

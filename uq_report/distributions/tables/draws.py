@@ -11,8 +11,8 @@ from ...core.support.arrays import AnyArray, FloatArray
 from ...core.support.errors import InputError
 from ..mixtures.normal_mixture import NormalMixture
 from ..numerics.numeric import DIVERGENCES
-from ..numerics.totals import half_from
-from ..numerics.validate import Rowwise, levels, numbers, refuse, row_sum
+from ..numerics.quadrature import half_from
+from ..numerics.validate import Rowwise, levels, numbers, refuse, refuse_rows, row_sum
 
 FEWEST = 20
 _OF_DRAWS = frozenset({"mean", "variance", "entropy", "cdf", "quantile", "sample", "crps"})
@@ -86,7 +86,7 @@ class Draws(Rowwise):
 
     def quantile(self, p: AnyArray) -> FloatArray:
         """Return the smallest draws that a share p does not exceed, shape (n, L)."""
-        level = levels(f"{_name(self)}.quantile.p", p)
+        level = levels(f"{'count_' * self.discrete}draws.quantile.p", p)
         return self.values[:, np.ceil(level * self.size * (1 - 1e-14)).astype(int) - 1]
 
     def sample(self, rng: np.random.Generator, size: int) -> FloatArray:
@@ -122,14 +122,9 @@ class Draws(Rowwise):
         return np.asarray(padded[:, 2 * w :] - padded[:, : -2 * w])
 
     def _refuse_ties(self) -> None:
-        rows = np.flatnonzero((self._spacings() <= 0).any(axis=1))
-        if len(rows):
-            raise InputError(
-                f"draws.draws must not repeat a value {_order(self.size) + 1} times or more in a row; got that in "
-                f"{len(rows)} of {len(self)} rows, first in row {rows[0]}. Give counts as CountDraws, and thin a "
-                "chain that stands still.",
-                row=int(rows[0]),
-            )
+        must = f"draws.draws must not repeat a value {_order(self.size) + 1} times or more in a row; got that"
+        remedy = "Give counts as CountDraws, and thin a chain that stands still."
+        refuse_rows(must, np.asarray((self._spacings() <= 0).any(axis=1)), remedy)
 
 
 class CountDraws(Draws):
@@ -160,12 +155,7 @@ class CountDraws(Draws):
     def __init__(self, draws: Any) -> None:
         table = _checked(draws)
         broken = (table != np.floor(table)).any(axis=0)
-        if broken.any():
-            raise InputError(
-                f"count_draws.draws must be whole numbers; got others in {int(broken.sum())} of {len(broken)} rows, "
-                f"first in row {int(np.argmax(broken))}. Use Draws for a continuous target.",
-                row=int(np.argmax(broken)),
-            )
+        refuse_rows("count_draws.draws must be whole numbers; got others", broken, "Use Draws for a continuous target.")
         self.values = np.sort(table.T, axis=1)
 
     def entropy(self) -> FloatArray:
@@ -198,10 +188,6 @@ class CountDraws(Draws):
         return np.asarray(counts, dtype=float).reshape(at.shape) / self.size
 
 
-def _name(dist: Draws) -> str:
-    return "count_draws" if dist.discrete else "draws"
-
-
 def _order(m: int) -> int:
     """Return the order of the spacings, the nearest whole number to √m."""
     return int(np.sqrt(m) + 0.5)
@@ -228,10 +214,7 @@ def _checked(draws: Any) -> FloatArray:
             f"draws.draws must have the shape (draws, rows) with at least {FEWEST} draws; got {table.shape}. "
             "Join the chains, draw more, or transpose."
         )
+    remedy = "Drop draws that diverged, all rows of them."
     bad = np.asarray(~np.isfinite(table).all(axis=0))
-    if bad.any():
-        raise InputError(
-            f"draws.draws must be finite; got other values in {int(bad.sum())} of {len(bad)} rows, first in row "
-            f"{int(np.argmax(bad))}. Drop draws that diverged, all rows of them."
-        )
+    refuse_rows("draws.draws must be finite; got other values", bad, remedy)
     return table

@@ -1,17 +1,21 @@
-"""Densities that are constant between edges, with a tail beyond each of the outermost two."""
+"""Densities that are constant between edges, with a tail beyond each of the outermost two.
+
+Histograms: bar distributions and densities on a grid.
+"""
 
 from __future__ import annotations
 
-from typing import ClassVar, NamedTuple, Protocol, Self
+from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
 import numpy as np
 from scipy.special import erf, ndtr, ndtri, rel_entr
 
 from ...core.support.arrays import AnyArray, FloatArray, IntArray
-from ...core.support.errors import UnsupportedError
+from ...core.support.errors import InputError, UnsupportedError
+from ..families.categorical import checked_probabilities
 from ..numerics.numeric import DIVERGENCES
-from ..numerics.totals import half_from, half_of, kl_of
-from ..numerics.validate import Rowwise, levels, row_sum
+from ..numerics.quadrature import half_from, half_of, kl_of
+from ..numerics.validate import Rowwise, levels, numbers, row_sum
 
 _HALF_NORMAL_MEAN = float(np.sqrt(2 / np.pi))
 
@@ -264,15 +268,6 @@ def _of(values: FloatArray, column: AnyArray) -> FloatArray:
     return np.asarray(values[np.arange(len(values)), column])
 
 
-class Pieces(Protocol):
-    """What is read of a piecewise density; see `piecewise.Piecewise`."""
-
-    edges: FloatArray
-    masses: FloatArray
-    beyond: FloatArray
-    scales: FloatArray
-
-
 class Scaled(NamedTuple):
     """The same pieces in other units, in which no square leaves the range of floats."""
 
@@ -289,7 +284,7 @@ class LogLinearPiece(NamedTuple):
     b: FloatArray
 
 
-def kl_of_pieces(p: Pieces, q: Pieces) -> FloatArray:
+def kl_of_pieces(p: Piecewise, q: Piecewise) -> FloatArray:
     """Return the integral of p log(p / q) - p + q >= 0 over the intervals, shape (n,); infinite where only q is 0."""
     first, second, width, left = _lines(p, q)
     mass, moment = _moments(first, width, left)
@@ -299,7 +294,7 @@ def kl_of_pieces(p: Pieces, q: Pieces) -> FloatArray:
     return row_sum(np.maximum(terms, 0.0))
 
 
-def half_of_pieces(p: Pieces, q: Pieces) -> FloatArray:
+def half_of_pieces(p: Piecewise, q: Piecewise) -> FloatArray:
     """Return -2 log of the integral B of √(p q), from 1 - B, the integral of (√p - √q)² / 2, where B is near 1."""
     first, second, width, left = _lines(p, q)
     middle = LogLinearPiece(0.5 * (first.a + second.a), 0.5 * (first.b + second.b))
@@ -309,7 +304,7 @@ def half_of_pieces(p: Pieces, q: Pieces) -> FloatArray:
         return np.where(gap < 0.5, half_from(gap), -2 * np.log(row_sum(masses[2])))
 
 
-def _lines(p: Pieces, q: Pieces) -> tuple[LogLinearPiece, LogLinearPiece, FloatArray, FloatArray]:
+def _lines(p: Piecewise, q: Piecewise) -> tuple[LogLinearPiece, LogLinearPiece, FloatArray, FloatArray]:
     """Return both log densities on the intervals between all edges, the widths, and which is open to the left."""
     origin, unit = p.edges[:, :1], p.edges[:, -1:] - p.edges[:, :1]
     first, second = (Scaled((d.edges - origin) / unit, d.masses, d.beyond, d.scales / unit) for d in (p, q))
@@ -355,3 +350,80 @@ def _moments(line: LogLinearPiece, width: FloatArray, left: FloatArray) -> tuple
         height = np.exp(a + np.where(rising, rate * width, 0.0))
         moment = np.where(rising, width * mass - moment, moment * (1 - 2 * left))
         return np.where(height > 0, height * mass, 0.0), np.where(height > 0, height * moment, 0.0)
+
+
+_MEDIAN = float(HalfNormalTail().at(np.array(0.5)))
+
+
+class Histogram(Piecewise):
+    """n distributions over K bars, of constant density inside a bar.
+
+    Parameters
+    ----------
+    edges : array of shape (K + 1,) or (n, K + 1)
+        Strictly increasing; the same for all rows, or a row of them for each.
+    probabilities : array of shape (n, K)
+        Of the bars; not negative; each row sums to 1 within 1e-5 and is divided by its sum.
+    half_normal_ends : bool
+        Whether the first and the last bar are half-normal tails that start at their inner edge and have half their
+        probability inside the bar, as in TabPFN's full-support bar distribution. They need K >= 3, and a divergence
+        then needs two histograms with equal edges.
+
+    Raises
+    ------
+    InputError
+        If edges do not increase, or probabilities are none; it names the row.
+
+    Notes
+    -----
+    The entropy is -sum p_k log(p_k / w_k) with w the widths of the bars.
+
+    Examples
+    --------
+    >>> q = Histogram([0.0, 1.0, 3.0], [[0.5, 0.5], [1.0, 0.0]])
+    >>> q.entropy().round(4), q.mean()
+    (array([1.0397, 0.    ]), array([1.25, 0.5 ]))
+    >>> Histogram([0.0, 1.0, 2.0, 3.0], [[0.25, 0.5, 0.25]], half_normal_ends=True).cdf([0.0]).round(4)
+    array([0.125])
+    """
+
+    family = "histogram"
+    supports = WITHOUT_DENSITY | DENSITY
+
+    def __init__(self, edges: Any, probabilities: Any, *, half_normal_ends: bool = False) -> None:
+        p = checked_probabilities("histogram.probabilities", probabilities)
+        self.edges = _checked_edges(edges, p.shape)
+        self.masses = p / p.sum(axis=1, keepdims=True)
+        self.beyond, self.scales = np.zeros((len(p), 2)), np.ones((len(p), 2))
+        if half_normal_ends:
+            self._end_half_normal()
+
+    def _end_half_normal(self) -> None:
+        """Turn the first and the last bar into tails."""
+        if self.masses.shape[1] < 3:
+            raise InputError(
+                f"histogram.probabilities must have at least 3 bars with half-normal ends; got {self.masses.shape[1]}."
+            )
+        self.tail = HalfNormalTail()
+        self.scales = np.diff(self.edges, axis=1)[:, [0, -1]] / _MEDIAN
+        self.beyond = self.masses[:, [0, -1]]
+        self.edges, self.masses = self.edges[:, 1:-1], self.masses[:, 1:-1]
+
+
+def _checked_edges(edges: Any, shape: tuple[int, ...]) -> FloatArray:
+    floats = numbers("histogram.edges", edges)
+    n, k = shape
+    if floats.shape not in ((k + 1,), (n, k + 1)):
+        raise InputError(
+            f"histogram.edges must be one more than the {k} bars, shape ({k + 1},) or ({n}, {k + 1}); "
+            f"got {floats.shape}."
+        )
+    bad = np.atleast_1d(~(np.isfinite(floats).all(axis=-1) & (np.diff(floats) > 0).all(axis=-1)))
+    if bad.any():
+        row = f" in row {int(np.argmax(bad))} ({int(bad.sum())} of {n} rows)" if floats.ndim == 2 else ""
+        raise InputError(
+            f"histogram.edges must be finite and strictly increase; got others{row}. "
+            "Join bars of no width, and give open bars an end or half_normal_ends=True.",
+            row=int(np.argmax(bad)) if row else None,
+        )
+    return np.array(np.broadcast_to(floats, (n, k + 1)))

@@ -11,7 +11,7 @@ from ...core.support.arrays import AnyArray, BoolArray, FloatArray
 from ...core.support.errors import InputError
 from ...core.support.text import count
 from ..numerics.validate import levels as checked_levels
-from ..numerics.validate import numbers, row_sum
+from ..numerics.validate import numbers, refuse_rows, row_sum
 from .piecewise import DENSITY, WITHOUT_DENSITY, Piecewise
 
 Ties = Literal["refused", "joined", "atoms"]
@@ -207,11 +207,6 @@ def _checked_values(values: Any, size: int) -> FloatArray:
         raise InputError(
             f"quantiles.values must have the shape (rows, {size}), one column per level; got {table.shape}."
         )
-    bad = np.asarray(~np.isfinite(table).all(axis=1))
-    if bad.any():
-        raise InputError(
-            f"quantiles.values must be finite; got other values in {int(bad.sum())} of {len(bad)} rows, "
-            f"first in row {int(np.argmax(bad))}. Look at these rows' inputs and at the model's fit.",
-            row=int(np.argmax(bad)),
-        )
+    must, remedy = "must be finite; got other values", "Look at these rows' inputs and at the model's fit."
+    refuse_rows(f"quantiles.values {must}", np.asarray(~np.isfinite(table).all(axis=1)), remedy)
     return table

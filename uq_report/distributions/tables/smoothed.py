@@ -15,7 +15,7 @@ from ...core.support.limits import check_limits
 from ..families.normal import absolute_moment, log_density
 from ..mixtures.normal_mixture import NormalMixture
 from ..numerics.numeric import DIVERGENCES, FISHER
-from ..numerics.totals import half_from
+from ..numerics.quadrature import half_from
 from ..numerics.validate import Rowwise, levels, positive, row_sum, same_length, vector
 
 if TYPE_CHECKING:

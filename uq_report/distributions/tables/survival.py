@@ -11,7 +11,7 @@ from ...core.support.arrays import AnyArray, FloatArray, IntArray
 from ...core.support.errors import InputError
 from ...core.support.numbers import show_value
 from ..families.weibull import Lifetimes
-from ..numerics.totals import half_of, kl_of
+from ..numerics.quadrature import half_of, kl_of
 from ..numerics.validate import levels, numbers, row_sum, vector
 
 ROUNDING = 1e-9  # what a curve may rise, or leave [0, 1] by, as sums of hazards do
@@ -66,7 +66,8 @@ class Survival(Lifetimes):
     @property
     def mass(self) -> FloatArray:
         """The probabilities of the cells, and of what lies beyond the horizon, shape (n, cells + 1)."""
-        return _drops(self.survival[:, self.cells])
+        n = len(self)
+        return np.asarray(-np.diff(np.column_stack([np.ones(n), self.survival[:, self.cells], np.zeros(n)]), axis=1))
 
     def mean(self) -> FloatArray:
         """Return the restricted mean survival time: the integral of S up to the horizon."""
@@ -175,12 +176,6 @@ class Survival(Lifetimes):
         if not (np.array_equal(self.times, other.times) and np.array_equal(self.cells, other.cells)):
             raise InputError("survival.times must be those of both curves that are compared; got two. Use one grid.")
         return other
-
-
-def _drops(survival: FloatArray) -> FloatArray:
-    """Return the masses between the ends of cells, and beyond the last."""
-    n = len(survival)
-    return np.asarray(-np.diff(np.column_stack([np.ones(n), survival, np.zeros(n)]), axis=1))
 
 
 def _increasing(times: Any) -> FloatArray:

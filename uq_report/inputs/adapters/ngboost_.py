@@ -8,23 +8,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ... import distributions as families
 from ...core.model.adapter import Adapter, Match, class_names
 from ...core.predictive import Distribution
 from ...core.support.arrays import AnyArray, Table
 from ...core.support.errors import InputError, to_type
-from ...distributions import (
-    Beta,
-    Categorical,
-    Gamma,
-    HalfNormal,
-    Laplace,
-    LogNormal,
-    Normal,
-    Poisson,
-    Scipy,
-    StudentT,
-    Weibull,
-)
 from .boosted import softmax_of
 from .outputs import POINTS, predicted_labels
 from .sklearn_ import ROWWISE_BATCH, each_alone, refitted, transform, unwrap
@@ -32,18 +20,18 @@ from .sklearn_ import ROWWISE_BATCH, each_alone, refitted, transform, unwrap
 _MODELS = {"ngboost.NGBRegressor", "ngboost.NGBClassifier", "ngboost.NGBSurvival", "ngboost.NGBoost"}
 # the nearest class decides, so a Cauchy is one before it is a t
 _FAMILIES: dict[str, Callable[[Any], Distribution]] = {
-    "Normal": lambda q: Normal(q.loc, q.scale),
-    "LogNormal": lambda q: LogNormal(q.loc, q.scale),
-    "Exponential": lambda q: Gamma(1.0, q.scale),
-    "Gamma": lambda q: Gamma(q.alpha, 1 / q.beta),
-    "Weibull": lambda q: Weibull(q.shape, q.scale),
-    "Laplace": lambda q: Laplace(q.loc, q.scale),
-    "HalfNormal": lambda q: HalfNormal(q.scale),
-    "Poisson": lambda q: Poisson(q.mu),
-    "Beta": lambda q: Beta(q.alpha, q.beta),
-    "T": lambda q: StudentT(q.df, q.loc, q.scale),
-    "TFixedDf": lambda q: StudentT(float(q.fixed_df), q.loc, q.scale),
-    "TFixedDfFixedVar": lambda q: StudentT(float(q.fixed_df), q.loc, q.scale),
+    "Normal": lambda q: families.Normal(q.loc, q.scale),
+    "LogNormal": lambda q: families.LogNormal(q.loc, q.scale),
+    "Exponential": lambda q: families.Gamma(1.0, q.scale),
+    "Gamma": lambda q: families.Gamma(q.alpha, 1 / q.beta),
+    "Weibull": lambda q: families.Weibull(q.shape, q.scale),
+    "Laplace": lambda q: families.Laplace(q.loc, q.scale),
+    "HalfNormal": lambda q: families.HalfNormal(q.scale),
+    "Poisson": lambda q: families.Poisson(q.mu),
+    "Beta": lambda q: families.Beta(q.alpha, q.beta),
+    "T": lambda q: families.StudentT(q.df, q.loc, q.scale),
+    "TFixedDf": lambda q: families.StudentT(float(q.fixed_df), q.loc, q.scale),
+    "TFixedDfFixedVar": lambda q: families.StudentT(float(q.fixed_df), q.loc, q.scale),
 }
 _BY_NAME = {f"ngboost.{name}": make for name, make in _FAMILIES.items()}
 _BETA = "from ngboost.distns import Beta\n"
@@ -87,14 +75,14 @@ class NGBoostAdapter(Adapter):
         dist = final.pred_dist(transform(steps, X))
         names = class_names(dist)
         if "ngboost.ClassificationDistn" in names:
-            return Categorical(softmax_of(np.ascontiguousarray(dist.logits.T)))
+            return families.Categorical(softmax_of(np.ascontiguousarray(dist.logits.T)))
         make = next((_BY_NAME[name] for name in names if name in _BY_NAME), None)
         if make is not None:
             return make(dist)
         own = getattr(dist, "dist", None)
         if not hasattr(own, "ppf"):
             raise InputError(_unknown(model, names[0].partition(".")[2]))
-        return Scipy(own)
+        return families.Scipy(own)
 
     def decide(self, model: Any, X: Table) -> AnyArray | None:
         """Return the labels of a classifier's own ``predict``; None for others."""

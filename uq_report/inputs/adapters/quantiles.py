@@ -1,4 +1,7 @@
-"""Quantile regressors: one model of several quantiles, or a dictionary of models of one each."""
+"""Quantile regressors: one model of several quantiles, or a dictionary of models of one each.
+
+Regressors that predict probabilities on a grid of bars, as TabPFN does.
+"""
 
 from __future__ import annotations
 
@@ -9,25 +12,17 @@ from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy.special import softmax
 
-from ...core.model.adapter import Match, class_names
+from ...core.model.adapter import Adapter, Match, class_names
 from ...core.predictive import Distribution
 from ...core.support.arrays import FloatArray, Table
-from ...core.support.errors import InputError, to_type
-from ...distributions import Quantiles
+from ...core.support.errors import InputError, ModelError, to_type
+from ...distributions import Histogram, Quantiles
 from ...distributions.tables.quantiles import Ties
+from . import sklearn_
 from .outputs import point_prediction
-from .sklearn_ import (
-    ROWWISE_BATCH,
-    SklearnAdapter,
-    batch_rows,
-    each_alone,
-    fitted_anew,
-    in_order,
-    named_parameter,
-    transform,
-    unwrap,
-)
+from .sklearn_ import ROWWISE_BATCH, SklearnAdapter, batch_rows, in_order, transform, unwrap
 
 
 def levels_of(model: Any) -> tuple[float, ...]:
@@ -133,11 +128,8 @@ class QuantileForestAdapter(SklearnAdapter):
     def matches(self, model: Any) -> Match | None:
         """Match the two by the name of their base class."""
         final = unwrap(model)[1]
-        return (
-            Match(0, f"{type(final).__name__}: {levels_words(self._of(final))}")
-            if _FOREST in class_names(final)
-            else None
-        )
+        forest = _FOREST in class_names(final)
+        return Match(0, f"{type(final).__name__}: {levels_words(self._of(final))}") if forest else None
 
     def predict(self, model: Any, X: Table) -> Distribution:
         """Return a quantile table per row."""
@@ -156,7 +148,7 @@ class QuantileForestAdapter(SklearnAdapter):
 
     def batch_rows(self, model: Any) -> int | None:
         """Return 25 000 where the steps in front treat each number by itself, else None."""
-        return ROWWISE_BATCH if each_alone(unwrap(model)[0]) else None
+        return ROWWISE_BATCH if sklearn_.each_alone(unwrap(model)[0]) else None
 
     def _of(self, forest: Any) -> tuple[float, ...]:
         own = np.ravel(np.asarray(forest.default_quantiles, dtype=object)).tolist()
@@ -251,10 +243,10 @@ class QuantilesAdapter(SklearnAdapter):
 
 def _more(model: Any) -> str:
     """Return how models of further levels are fitted, and passed with each other."""
-    own = next((item for item in _LEVELS.items() if named_parameter(model, item[0])), None)
+    own = next((item for item in _LEVELS.items() if sklearn_.named_parameter(model, item[0])), None)
     if own is None:
         return _LINE
-    fit, clone = fitted_anew(model, *own)
+    fit, clone = sklearn_.fitted_anew(model, *own)
     return (
         f"{clone}levels = (0.05, 0.25, 0.5, 0.75, 0.95)\n"
         f"models = {{level: {fit} for level in levels}}\nuq.explain(models, X, y)"
@@ -301,4 +293,57 @@ def _rowwise(model: Any) -> bool:
     steps, final = unwrap(model)
     name = class_names(final)[0]
     linear = "gblinear" in (getattr(final, "booster", None), getattr(final, "boosting_type", None))
-    return name.startswith(_TREES) and not linear and "Booster" not in name and each_alone(steps)
+    return name.startswith(_TREES) and not linear and "Booster" not in name and sklearn_.each_alone(steps)
+
+
+_NEEDED = ("criterion", "logits")
+_FULL_SUPPORT = "FullSupportBarDistribution"
+
+
+@dataclass(frozen=True)
+class GridsAdapter(Adapter):
+    """Regressors whose ``predict(X, output_type="full")`` returns logits and a bar distribution, as TabPFN's.
+
+    The probability of a bar is the softmax of its logit; its edges are ``criterion.borders``, in units of y. The
+    outermost bars of a ``FullSupportBarDistribution`` are half-normal tails; see `Histogram`. TabPFN's classifier is
+    read by its ``predict_proba`` like any other.
+
+    Examples
+    --------
+    >>> GridsAdapter().matches(object()) is None
+    True
+    """
+
+    name: ClassVar[str] = "grids"
+
+    def matches(self, model: Any) -> Match | None:
+        """Match TabPFN's regressor by name, others by ``output_type`` among the arguments of ``predict``."""
+        if isinstance(model, type) or callable(getattr(model, "predict_proba", None)):
+            return None
+        if "tabpfn.TabPFNRegressor" in class_names(model):
+            return Match(0, "TabPFNRegressor: its bar distribution")
+        taken = sklearn_.predict_takes(model, "output_type")
+        return Match(1, "predict takes output_type: a bar distribution") if taken else None
+
+    def predict(self, model: Any, X: Table) -> Distribution:
+        """Return the bar distributions as histograms."""
+        who, output = type(model).__name__, model.predict(X, output_type="full")
+        missing = [name for name in _NEEDED if not isinstance(output, Mapping) or name not in output]
+        if missing:
+            raise ModelError(
+                f"{who}.predict(X, output_type='full') must return a mapping with criterion and logits; got "
+                f"{type(output).__name__} without {' and '.join(missing)}. Pass a function that returns a Histogram."
+            )
+        edges, logits = _floats(output["criterion"].borders), _floats(output["logits"])
+        if logits.shape != (len(X), len(edges) - 1):
+            raise ModelError(
+                f"{who}.predict(X, output_type='full') must return logits of shape ({len(X)}, {len(edges) - 1}), one "
+                f"for each bar; got {logits.shape}. Audit one output, with the edges of the same fit."
+            )
+        ends = any(name.endswith(f".{_FULL_SUPPORT}") for name in class_names(output["criterion"]))
+        return Histogram(edges, softmax(logits, axis=1), half_normal_ends=ends)
+
+
+def _floats(values: Any) -> FloatArray:
+    """Return a tensor of any device, or an array, as floats."""
+    return np.asarray(values.detach().cpu().numpy() if hasattr(values, "detach") else values, dtype=float)

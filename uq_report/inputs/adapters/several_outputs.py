@@ -171,10 +171,6 @@ def _bagging(final: Any, position: int) -> Any:
     return single
 
 
-def _perceptron(final: Any, position: int) -> Any:
-    return _Label(final, position) if _is_multilabel_perceptron(final) else Output(final, position)
-
-
 def _process(process: Any, position: int) -> Any:
     """Return the Gaussian process of one output: kernel and factor are shared, weights and scale are its own."""
     single, own = copy(process), vars(process)
@@ -192,7 +188,7 @@ _PICKS: tuple[tuple[tuple[str, ...], Callable[[Any, int], Any]], ...] = (
     (_FORESTS, forest_output),
     (_BAGGING, _bagging),
     (_PROCESS, _process),
-    (_PERCEPTRON, _perceptron),
+    (_PERCEPTRON, lambda final, position: (_Label if _is_multilabel_perceptron(final) else Output)(final, position)),
 )
 
 

@@ -11,29 +11,11 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
+from ... import distributions as families
 from ...core.model.adapter import Adapter, Match, class_names
 from ...core.predictive import Distribution
 from ...core.support.arrays import FloatArray, Table
 from ...core.support.errors import InputError, to_type
-from ...distributions import (
-    Beta,
-    Draws,
-    Gamma,
-    HalfNormal,
-    Histogram,
-    Laplace,
-    Logistic,
-    LogNormal,
-    Mixture,
-    NegativeBinomial,
-    Normal,
-    NormalMixture,
-    Poisson,
-    Quantiles,
-    Scipy,
-    StudentT,
-    Weibull,
-)
 from .outputs import POINTS
 
 Parameters = Mapping[str, FloatArray]
@@ -50,24 +32,24 @@ uq.explain(lambda X: uq.dist.Quantiles(levels, model.predict_quantiles(X, alpha=
 
 FAMILIES: Mapping[str, Callable[[Parameters], Distribution]] = MappingProxyType(
     {
-        "Normal": lambda p: Normal(p["mu"], p["sigma"]),
-        "Laplace": lambda p: Laplace(p["mu"], p["scale"]),
-        "TDistribution": lambda p: StudentT(p["df"], p["mu"], p["sigma"]),
-        "Cauchy": lambda p: StudentT(1.0, p["mu"], p["scale"]),
-        "LogNormal": lambda p: LogNormal(p["mu"], p["sigma"]),
-        "Gamma": lambda p: Gamma(p["alpha"], 1 / p["beta"]),
-        "Exponential": lambda p: Gamma(1.0, 1 / p["rate"]),
-        "Weibull": lambda p: Weibull(p["k"], p["scale"]),
-        "Logistic": lambda p: Logistic(p["mu"], p["scale"]),
-        "Beta": lambda p: Beta(p["alpha"], p["beta"]),
-        "HalfNormal": lambda p: HalfNormal(p["sigma"]),
-        "Poisson": lambda p: Poisson(p["mu"]),
-        "NegativeBinomial": lambda p: NegativeBinomial(p["mu"], p["alpha"]),
-        "ChiSquared": lambda p: Gamma(p["dof"] / 2, 2.0),
-        "Erlang": lambda p: Gamma(p["k"], 1 / p["rate"]),
-        "Pareto": lambda p: Scipy.named("pareto", p["alpha"], scale=p["scale"]),
-        "Rayleigh": lambda p: Weibull(2.0, np.sqrt(2) * p["scale"]),
-        "Uniform": lambda p: Scipy.named("uniform", p["lower"], p["upper"] - p["lower"]),
+        "Normal": lambda p: families.Normal(p["mu"], p["sigma"]),
+        "Laplace": lambda p: families.Laplace(p["mu"], p["scale"]),
+        "TDistribution": lambda p: families.StudentT(p["df"], p["mu"], p["sigma"]),
+        "Cauchy": lambda p: families.StudentT(1.0, p["mu"], p["scale"]),
+        "LogNormal": lambda p: families.LogNormal(p["mu"], p["sigma"]),
+        "Gamma": lambda p: families.Gamma(p["alpha"], 1 / p["beta"]),
+        "Exponential": lambda p: families.Gamma(1.0, 1 / p["rate"]),
+        "Weibull": lambda p: families.Weibull(p["k"], p["scale"]),
+        "Logistic": lambda p: families.Logistic(p["mu"], p["scale"]),
+        "Beta": lambda p: families.Beta(p["alpha"], p["beta"]),
+        "HalfNormal": lambda p: families.HalfNormal(p["sigma"]),
+        "Poisson": lambda p: families.Poisson(p["mu"]),
+        "NegativeBinomial": lambda p: families.NegativeBinomial(p["mu"], p["alpha"]),
+        "ChiSquared": lambda p: families.Gamma(p["dof"] / 2, 2.0),
+        "Erlang": lambda p: families.Gamma(p["k"], 1 / p["rate"]),
+        "Pareto": lambda p: families.Scipy.named("pareto", p["alpha"], scale=p["scale"]),
+        "Rayleigh": lambda p: families.Weibull(2.0, np.sqrt(2) * p["scale"]),
+        "Uniform": lambda p: families.Scipy.named("uniform", p["lower"], p["upper"] - p["lower"]),
     }
 )
 
@@ -96,7 +78,7 @@ def from_skpro(dist: Any) -> Distribution:
     if "skpro._ScipyAdapter" in class_names(dist):
         args, named = dist._get_scipy_param()  # noqa: SLF001 - skpro has no public name for its scipy object
         args, named = [_column(a, n) for a in args], {key: _column(a, n) for key, a in named.items()}
-        return Scipy(dist._get_scipy_object()(*args, **named))  # noqa: SLF001 - as above
+        return families.Scipy(dist._get_scipy_object()(*args, **named))  # noqa: SLF001 - as above
     return _by_quantiles(dist)
 
 
@@ -112,7 +94,7 @@ def _column(value: Any, n: int) -> FloatArray:
 
 def _mixture(dist: Any) -> Distribution:
     parts = [part[1] if isinstance(part, tuple) else part for part in dist.distributions]
-    return Mixture([from_skpro(part) for part in parts], dist.weights)
+    return families.Mixture([from_skpro(part) for part in parts], dist.weights)
 
 
 def _normal_mixture(dist: Any) -> Distribution:
@@ -121,7 +103,7 @@ def _normal_mixture(dist: Any) -> Distribution:
     if np.ptp(weights.reshape(-1, shape[1]), axis=0).any():
         return _by_quantiles(dist)
     means, stds = (np.broadcast_to(part, shape) for part in (means, stds))
-    return NormalMixture(means, stds, weights.reshape(-1, shape[1])[0])
+    return families.NormalMixture(means, stds, weights.reshape(-1, shape[1])[0])
 
 
 def _empirical(dist: Any) -> Distribution:
@@ -134,17 +116,17 @@ def _empirical(dist: Any) -> Distribution:
             f"{to_type(_TABLE)}"
         )
     table = dist.spl.iloc[:, 0].unstack(level=0).loc[dist.index]  # noqa: PD010 - one column, no aggregation
-    return Draws(table.to_numpy(dtype=float).T)
+    return families.Draws(table.to_numpy(dtype=float).T)
 
 
 def _quantile_table(dist: Any) -> Distribution:
     with _quiet():
         table = dist.quantiles.iloc[:, 0].unstack(level=0).loc[dist.index]  # noqa: PD010 - as above
-    return Quantiles(table.columns.to_numpy(dtype=float), table.to_numpy(dtype=float))
+    return families.Quantiles(table.columns.to_numpy(dtype=float), table.to_numpy(dtype=float))
 
 
 def _histogram(dist: Any) -> Distribution:
-    return Histogram(np.asarray(dist.bins, dtype=float), np.asarray(dist.bin_mass, dtype=float))
+    return families.Histogram(np.asarray(dist.bins, dtype=float), np.asarray(dist.bin_mass, dtype=float))
 
 
 def _by_quantiles(dist: Any) -> Distribution:
@@ -155,7 +137,7 @@ def _by_quantiles(dist: Any) -> Distribution:
         )
     with _quiet():
         table = [np.asarray(dist.ppf(pd.DataFrame(level, dist.index, dist.columns)), float)[:, 0] for level in LEVELS]
-    return Quantiles(LEVELS, np.stack(table, axis=1))
+    return families.Quantiles(LEVELS, np.stack(table, axis=1))
 
 
 def _quiet() -> Any:

@@ -10,22 +10,11 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 
+from ... import distributions as families
 from ...core.model.adapter import Adapter, Match, class_names
 from ...core.predictive import Distribution
 from ...core.support.arrays import AnyArray, FloatArray, Table
 from ...core.support.errors import InputError, to_type
-from ...distributions import (
-    Categorical,
-    Gamma,
-    NegativeBinomial,
-    Normal,
-    Ordinal,
-    Poisson,
-    Scipy,
-    StudentT,
-    Tweedie,
-    ZeroInflated,
-)
 from .outputs import POINTS, refuse_rows
 
 
@@ -103,7 +92,7 @@ def _kind(model: Any) -> str:
 def _linear(model: Any, rows: StatsmodelsRows) -> Distribution:
     prediction = rows.new_outcome(model)
     mean, std = np.asarray(prediction.predicted_mean), np.asarray(prediction.se_obs)
-    return StudentT(float(model.df_resid), mean, std) if model.use_t else Normal(mean, std)
+    return families.StudentT(float(model.df_resid), mean, std) if model.use_t else families.Normal(mean, std)
 
 
 def _generalised(model: Any, rows: StatsmodelsRows) -> Distribution:
@@ -139,20 +128,20 @@ def _refuse_power(model: Any, rows: StatsmodelsRows) -> None:
 
 
 def _two_classes(model: Any, p: Any) -> Distribution:
-    return Categorical(np.column_stack([1 - p, p]), labels(model, 2))
+    return families.Categorical(np.column_stack([1 - p, p]), labels(model, 2))
 
 
 def _negative_binomial(model: Any, rows: StatsmodelsRows) -> Distribution:
     """Return that of variance m (1 + alpha) for NB1, m (1 + alpha m) for NB2, where the geometric has alpha = 1."""
     mean, method = rows.mean(model), model.model.loglike_method
     alpha = 1.0 if method == "geometric" else float(np.asarray(model.params)[-1])
-    return NegativeBinomial(mean, mean / alpha if method == "nb1" else 1 / alpha)
+    return families.NegativeBinomial(mean, mean / alpha if method == "nb1" else 1 / alpha)
 
 
 def _negative_binomial_p(model: Any, rows: StatsmodelsRows) -> Distribution:
     """Return the negative binomial with the variance m + alpha m^p."""
     mean, p = rows.mean(model), model.model.parameterization
-    return NegativeBinomial(mean, mean ** (2 - p) / float(np.asarray(model.params)[-1]))
+    return families.NegativeBinomial(mean, mean ** (2 - p) / float(np.asarray(model.params)[-1]))
 
 
 def _zero_inflated(model: Any, rows: StatsmodelsRows) -> Distribution:
@@ -165,30 +154,30 @@ def _zero_inflated(model: Any, rows: StatsmodelsRows) -> Distribution:
     p_zero = float(np.ravel(inner.model_infl.predict(params[:1], np.ones((1, 1))))[0])
     mean = np.asarray(inner.model_main.predict(params[1:], rows.exog, **rows.keywords), dtype=float)
     if type(inner).__name__ == "ZeroInflatedPoisson":
-        return ZeroInflated(np.full(len(mean), p_zero), Poisson(mean))
+        return families.ZeroInflated(np.full(len(mean), p_zero), families.Poisson(mean))
     size = mean ** (2 - inner.model_main.parameterization) / params[-1]
-    return ZeroInflated(np.full(len(mean), p_zero), NegativeBinomial(mean, size))
+    return families.ZeroInflated(np.full(len(mean), p_zero), families.NegativeBinomial(mean, size))
 
 
 def _multinomial(model: Any, rows: StatsmodelsRows) -> Distribution:
     p = rows.table(model)
-    return Categorical(p, labels(model, p.shape[1]))
+    return families.Categorical(p, labels(model, p.shape[1]))
 
 
 def _ordered(model: Any, rows: StatsmodelsRows) -> Distribution:
     p, names = rows.table(model), np.asarray(model.model.labels)
-    return Ordinal(p, classes=names) if names.dtype.kind in "iuf" else Categorical(p, classes=names)
+    return families.Ordinal(p, classes=names) if names.dtype.kind in "iuf" else families.Categorical(p, classes=names)
 
 
 _POWERS = MappingProxyType({0.0: "Gaussian", 1.0: "Poisson", 2.0: "Gamma", 3.0: "InverseGaussian"})
 _GLM: Mapping[str, Callable[[Any, Any, float], Distribution]] = MappingProxyType(
     {
-        "Gaussian": lambda _, mean, scale: Normal(mean, np.sqrt(scale)),
-        "Gamma": lambda _, mean, scale: Gamma(1 / scale, mean * scale),
-        "InverseGaussian": lambda _, mean, scale: Scipy.named("invgauss", mean * scale, scale=1 / scale),
-        "Poisson": lambda _, mean, __: Poisson(mean),
-        "Tweedie": lambda model, mean, scale: Tweedie(mean, scale, float(model.family.var_power)),
-        "NegativeBinomial": lambda model, mean, _: NegativeBinomial(mean, 1 / float(model.family.alpha)),
+        "Gaussian": lambda _, mean, scale: families.Normal(mean, np.sqrt(scale)),
+        "Gamma": lambda _, mean, scale: families.Gamma(1 / scale, mean * scale),
+        "InverseGaussian": lambda _, mean, scale: families.Scipy.named("invgauss", mean * scale, scale=1 / scale),
+        "Poisson": lambda _, mean, __: families.Poisson(mean),
+        "Tweedie": lambda model, mean, scale: families.Tweedie(mean, scale, float(model.family.var_power)),
+        "NegativeBinomial": lambda model, mean, _: families.NegativeBinomial(mean, 1 / float(model.family.alpha)),
         "Binomial": lambda model, mean, _: _two_classes(model, mean),
     }
 )
@@ -201,7 +190,7 @@ _FAMILIES: Mapping[str, Callable[[Any, StatsmodelsRows], Distribution]] = Mappin
         "Probit": lambda model, rows: _two_classes(model, rows.mean(model)),
         "MNLogit": _multinomial,
         "OrderedModel": _ordered,
-        "Poisson": lambda model, rows: Poisson(rows.mean(model)),
+        "Poisson": lambda model, rows: families.Poisson(rows.mean(model)),
         "NegativeBinomial": _negative_binomial,
         "NegativeBinomialP": _negative_binomial_p,
         "ZeroInflatedPoisson": _zero_inflated,

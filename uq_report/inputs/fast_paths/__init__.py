@@ -6,8 +6,8 @@ version comes that they were not tried with. A run goes on: what is read by them
 ======= ===== ========================================================== ============================= ===============
 Library Below Where it stands                                            Name                          What for
 ======= ===== ========================================================== ============================= ===============
-sklearn 1.10  sklearn.ensemble._hist_gradient_boosting.gradient_boosting _predictors                   `trees.sklearn`
-sklearn 1.10  sklearn.ensemble._hist_gradient_boosting.gradient_boosting _bin_mapper                   `trees.sklearn`
-sklearn 1.10  sklearn.ensemble._hist_gradient_boosting.gradient_boosting _preprocess_X                 `trees.sklearn`
+sklearn 1.10  sklearn.ensemble._hist_gradient_boosting.gradient_boosting _predictors                   `trees.path`
+sklearn 1.10  sklearn.ensemble._hist_gradient_boosting.gradient_boosting _bin_mapper                   `trees.path`
+sklearn 1.10  sklearn.ensemble._hist_gradient_boosting.gradient_boosting _preprocess_X                 `trees.path`
 ======= ===== ========================================================== ============================= ===============
 """

@@ -12,11 +12,9 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
-from ...core.support import scratch
+from ...core.support import processes
 from ...core.support.errors import InputError, MissingDependencyError, words_of
-from .onnx_ import OnnxModel
-from .pickle_ import USED, loaded, refuse_unless
-from .skops_ import caution_of, read_skops
+from .model_files import USED, OnnxModel, SkopsLoader, loaded, refuse_unless
 
 _REMEDY = "log the model with serialization_format='skops', or as ONNX."
 _NOTE = "registered_model_meta"
@@ -70,7 +68,7 @@ class MlflowLoader:
         flavors = _flavors(folder, source)
         if _is_skops(flavors):
             name = flavors["sklearn"].get("pickled_model", "model.skops")
-            return read_skops(str(_inside(folder, name, source)), trusted, source)
+            return SkopsLoader().load(str(_inside(folder, name, source)), trusted=trusted, named=source)
         if "onnx" in flavors:
             return OnnxModel(_inside(folder, flavors["onnx"].get("data", ""), source).read_bytes(), source)
         native = next((name for name in _NATIVE if name in flavors), None)
@@ -83,7 +81,7 @@ class MlflowLoader:
         """Say whether code of the model was run, or types beyond the reviewed ones were trusted."""
         flavors = _flavors(self._folder(source), source)
         if _is_skops(flavors):
-            return caution_of(trusted)
+            return SkopsLoader().caution(source, trusted=trusted)
         return "" if "onnx" in flavors else USED
 
     def _folder(self, source: str) -> Path:
@@ -93,8 +91,8 @@ class MlflowLoader:
                 artifacts = import_module("mlflow.artifacts")
             except ImportError as error:
                 raise MissingDependencyError("the MLflow loader", "mlflow", "mlflow") from error
-            place = scratch.make()
-            delete = weakref.finalize(self, scratch.remove, place)
+            place = processes.make_folder()
+            delete = weakref.finalize(self, processes.remove_folder, place)
             try:
                 inside = place / "model"  # its hash is of its files alone
                 inside.mkdir()

@@ -12,30 +12,13 @@ import pandas as pd
 from ...core.support.arrays import tidied
 from ...core.support.errors import InputError, LockedError, MissingDependencyError
 from ...core.support.text import masked, without_secrets
-from .csv_ import Reservoir
+from .tables import Reservoir
 
-_LATER = (
-    "is locked",
-    "refused",
-    "unreachable",
-    "no route to host",
-    "not translate host name",
-    "resolve host",
-    "name or service not known",
-    "name resolution",
-    "can't connect",
-    "connection reset",
-    "lost connection",
-    "timeout",
-    "timed out",
-    "starting up",
-    "shutting down",
-    "terminating connection",
-    "server closed the connection",
-    "too many clients",
-    "too many connections",
-    "could not obtain lock",
-    "lock timeout",
+_LATER = re.compile(
+    r"is locked|refused|unreachable|no route to host|not translate host name|resolve host|"
+    r"name or service not known|name resolution|can't connect|connection reset|lost connection|timeout|timed out|"
+    r"starting up|shutting down|terminating connection|server closed the connection|too many clients|"
+    r"too many connections|could not obtain lock|lock timeout"
 )
 _READS = ("select", "with", "values", "table")
 
@@ -50,7 +33,7 @@ def message(error: BaseException, source: str) -> str:
 def is_passing(error: BaseException) -> bool:
     """Say whether a database is locked, down or full for now, so that the same may work later."""
     text = str(getattr(error, "orig", None) or error).lower()
-    return any(word in text for word in _LATER)
+    return _LATER.search(text) is not None
 
 
 def check_query(query: str, source: str) -> str:

@@ -10,8 +10,7 @@ from typing import Any, ClassVar, NamedTuple
 from ...checks.family import NotJudgedError, Said, TableCheck, family, judged, needed, outcome
 from ...checks.reading import RuleOutcome, absent, close, listed
 from ...checks.rule import Rule
-from ...core.statistics.sample_size import SampleSize, beyond
-from ...core.statistics.verdicts import LEAST_EVENTS, Distrust, few_events
+from ...core.statistics.verdicts import LEAST_EVENTS, Distrust, SampleSize, beyond, few_events
 from ...core.support import options as opt
 from ...core.support.numbers import number, share_words, value_words
 from ...core.support.text import count, short

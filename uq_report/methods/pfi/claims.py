@@ -18,7 +18,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 import pandas as pd
 
-from ...core.engine.batching import rows_of
+from ...core.engine.evaluator import rows_of
 from ...core.engine.fast_path_evaluator import Engine
 from ...core.model.measures import BRIER, KL, NLL, Measure
 from ...core.model.results import ESTIMATE_COLUMNS, Diagnostic, MeasureFacts, Omission

@@ -31,7 +31,7 @@ from ...core.model.subject import Subject
 from ...core.model.variants import Variant
 from ...core.statistics.inference import PairTerms, standard_error
 from ...core.statistics.ranking import normal_draws, rank_intervals, term_covariance
-from ...core.statistics.sample_size import EQUIVALENCE
+from ...core.statistics.verdicts import EQUIVALENCE
 from ...core.support.arrays import FloatArray
 from ...core.traits.stochastic import Members
 from ...evidence import ids

@@ -25,8 +25,8 @@ from ...evidence.outcomes import scores_of
 from ...evidence.run import Run
 from ...evidence.run_folder import contents, read
 from ...reading.rating import rating
-from . import heads
-from .entry import ENTRY, HELD, LATEST, STAGE, Beside, FiledRun, HistoryEntry, lost, read_entry, run_folders
+from . import entry as entries
+from .entry import Beside, FiledRun, HistoryEntry
 
 
 def make_entry(name: str, run: Run, run_sha256: str, sums_sha256: str, before: HistoryEntry | None) -> HistoryEntry:
@@ -83,24 +83,24 @@ class Filing:
         self.name = name
         self.beside = Beside(audit)
         self._audit = audit
-        self._head = heads.begin(audit.parent).audits.get(audit.name)
-        for left in audit.glob(f"{STAGE}*"):  # of a process that was killed
+        self._head = entries.begin(audit.parent).audits.get(audit.name)
+        for left in audit.glob(f"{entries.STAGE}*"):  # of a process that was killed
             remove(left)
         self._take_up()
 
     def hold(self, run: Run, clock: Mapping[str, Any]) -> None:
         """Keep a run while its report is made, so that it is filed also if this process is killed."""
-        held = self._audit / HELD
+        held = self._audit / entries.HELD
         try:
             remove(held)
             write_through(held / CLOCK, json.dumps(clock).encode())
-            heads.put(held / RUN, held / STAGE, dumps(run))
+            entries.put(held / RUN, held / entries.STAGE, dumps(run))
         except OSError as error:  # filing it, after the report is made, fails by the same or goes well
             _log.warning("Not kept while its report is made: %s", error)
 
     def _take_up(self) -> None:
         """File the run of a process that was killed while it made the report."""
-        held = self._audit / HELD
+        held = self._audit / entries.HELD
         if (held / RUN).is_file():
             try:
                 run, clock = read(held)
@@ -114,9 +114,9 @@ class Filing:
 
     def previous(self) -> Run | None:
         """Return the run filed last, or the one before if that cannot be read; None if there is none."""
-        for folder in reversed(run_folders(self._audit)):
+        for folder in reversed(entries.run_folders(self._audit)):
             try:
-                entry, data = read_entry(folder.path), folder.path / RUN
+                entry, data = entries.read_entry(folder.path), folder.path / RUN
                 if not data.is_file():
                     continue
                 if hashlib.sha256(data.read_bytes()).hexdigest() != entry.run_sha256:
@@ -143,9 +143,9 @@ class Filing:
         entry = make_entry(self.name, run, digest, hashlib.sha256(listed).hexdigest(), self._before(last))
         target = self._audit / entry.folder
         try:
-            self._write({**files, disk.SUMS: listed, ENTRY: entry.dumps()}, target)
+            self._write({**files, disk.SUMS: listed, entries.ENTRY: entry.dumps()}, target)
         except OSError as error:
-            shutil.rmtree(self._audit / STAGE, ignore_errors=True)
+            shutil.rmtree(self._audit / entries.STAGE, ignore_errors=True)
             raise OutputError(f"history must be writable; got {target}: {error}. Nothing was filed.") from error
         return self._published(entry)
 
@@ -171,7 +171,7 @@ class Filing:
         if read(self._audit / last.folder)[0].not_reproducible:  # cut by a limit: another attempt may get further
             return None
         with suppress(OSError):  # a history that can only be read has no `latest` to touch
-            os.utime(self._audit / LATEST, follow_symlinks=os.utime not in os.supports_follow_symlinks)
+            os.utime(self._audit / entries.LATEST, follow_symlinks=os.utime not in os.supports_follow_symlinks)
         return FiledRun(last, self._audit / last.folder)
 
     def _whole(self, entry: HistoryEntry, required: Iterable[str]) -> bool:
@@ -182,39 +182,43 @@ class Filing:
 
     def _last(self) -> HistoryEntry | None:
         """Return the entry filed last; one that cannot be read still counts in the numbers."""
-        folders = run_folders(self._audit)
+        folders = entries.run_folders(self._audit)
         if not folders:
             return None
         try:
-            return read_entry(folders[-1].path)
+            return entries.read_entry(folders[-1].path)
         except InputError as error:
             _log.warning("The chain of hashes breaks here: %s", error)
-            return lost(self.name, folders[-1].sequence)
+            return entries.lost(self.name, folders[-1].sequence)
 
     def _before(self, last: HistoryEntry | None) -> HistoryEntry | None:
         """Return what the next entry follows: the recorded head, so that what is gone leaves a gap, or a later run."""
         head = self._head
         if head is None or (last is not None and last.sequence > head.sequence):
             return last
-        return replace(lost(self.name, head.sequence), hash=head.hash)
+        return replace(entries.lost(self.name, head.sequence), hash=head.hash)
 
     def _write(self, files: Mapping[str, bytes], target: Path) -> None:
         """Write the files beside their place and down to the disk, and move them there at once."""
-        stage = self._audit / STAGE
+        stage = self._audit / entries.STAGE
         for name, data in files.items():
             write_through(stage / name, data)
         for folder in {(stage / name).parent for name in files}:
-            heads.flush(folder)
+            entries.flush(folder)
         stage.rename(target)
-        heads.flush(self._audit)
+        entries.flush(self._audit)
 
     def _published(self, entry: HistoryEntry) -> FiledRun:
         """Point to the run, and make it the head of its audit."""
         try:
-            heads.put(self._audit / LATEST, self._audit / f"{STAGE}-{LATEST}", f"{entry.folder}\n".encode())
-            heads.record(self._audit.parent, self._audit.name, entry)
+            entries.put(
+                self._audit / entries.LATEST,
+                self._audit / f"{entries.STAGE}-{entries.LATEST}",
+                f"{entry.folder}\n".encode(),
+            )
+            entries.record(self._audit.parent, self._audit.name, entry)
         except OSError as error:
             raise OutputError(f"history must be writable; got {error}. The run was filed as {entry.folder}.") from error
-        self._head = heads.following(self._head, entry)
-        remove(self._audit / HELD)
+        self._head = entries.following(self._head, entry)
+        remove(self._audit / entries.HELD)
         return FiledRun(entry, self._audit / entry.folder)

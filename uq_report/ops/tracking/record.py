@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import Future
 from contextlib import contextmanager
 from pathlib import Path
@@ -141,65 +141,51 @@ def log_finished(folder: Path, where: MlflowPart, template: str = "audit", *, on
     ready()
     for variable, value in _QUIET_AND_BRIEF.items():
         os.environ.setdefault(variable, value)
+    ended, late = Future[str](), Event()
+
+    def work() -> None:  # in a thread of its own: a store that does not answer is waited for no longer
+        try:
+            ended.set_result(_logged(MlflowClient(where.tracking_uri), folder, where, template, once, late))
+        except BaseException as error:  # noqa: BLE001 - raised where the end is waited for
+            ended.set_exception(error)
+
     with _store_errors(where):
         from mlflow.tracking import MlflowClient
 
-        logging = _Logging(folder, where, template, once=once)
-        return logging.within(where.timeout, lambda: MlflowClient(where.tracking_uri))
-
-
-class _Logging:
-    """A folder on its way to a store, in a thread of its own: a store that does not answer is waited for no longer."""
-
-    def __init__(self, folder: Path, where: MlflowPart, template: str, *, once: bool) -> None:
-        self._folder, self._where, self._template, self._once = folder, where, template, once
-        self._ended: Future[str] = Future()
-        self._late = Event()
-
-    def within(self, seconds: float, connect: Callable[[], Any]) -> str:
-        """Return MLflow's id of the run, or raise what the store's libraries do, or after some seconds `TrackingError`.
-
-        A run that is late, or interrupted, ends in the store as failed, if it ever ends there.
-        """
-        Thread(target=self._work, args=[connect], daemon=True).start()
+        Thread(target=work, daemon=True).start()
         try:
-            return self._ended.result(seconds)
+            return ended.result(where.timeout)
         except TimeoutError as error:
-            if self._ended.done():
+            if ended.done():
                 raise
             raise TrackingError(
-                f"mlflow.timeout must be as long as the store takes; {_kind(self._where)} did not answer within "
-                f"{seconds:g} s. {_REMEDY}"
+                f"mlflow.timeout must be as long as the store takes; {_kind(where)} did not answer within "
+                f"{where.timeout:g} s. {_REMEDY}"
             ) from error
         finally:
-            self._late.set()
+            late.set()
 
-    def _work(self, connect: Callable[[], Any]) -> None:
-        try:
-            self._ended.set_result(self._log(connect()))
-        except BaseException as error:  # noqa: BLE001 - raised where the end is waited for
-            self._ended.set_exception(error)
 
-    def _log(self, client: Any) -> str:
-        where = self._where
-        if where.run_id:
-            log_folder(client, where.run_id, self._folder, self._template)
-            return where.run_id
-        run = run_folder.read(self._folder)[0]
-        experiment = client.get_experiment_by_name(where.experiment)
-        place = client.create_experiment(where.experiment) if experiment is None else experiment.experiment_id
-        query = f"tags.`{PREFIX}.run_sha256` = '{codec.sha256(run)}' and attributes.status = 'FINISHED'"
-        same = client.search_runs([place], query, max_results=1) if self._once else ()
-        if same:
-            return str(same[0].info.run_id)
-        run_id = str(client.create_run(place, run_name=clean(run.subject["label"])).info.run_id)
-        whole = False
-        try:
-            log_folder(client, run_id, self._folder, self._template)
-            whole = not self._late.is_set()
-        finally:  # MLflow would show the run as running for ever
-            client.set_terminated(run_id, "FINISHED" if whole else "FAILED")
-        return run_id
+def _logged(client: Any, folder: Path, where: MlflowPart, template: str, once: bool, late: Event) -> str:
+    """Log a folder; a run that is late, or interrupted, ends in the store as failed, if it ever ends there."""
+    if where.run_id:
+        log_folder(client, where.run_id, folder, template)
+        return where.run_id
+    run = run_folder.read(folder)[0]
+    experiment = client.get_experiment_by_name(where.experiment)
+    place = client.create_experiment(where.experiment) if experiment is None else experiment.experiment_id
+    query = f"tags.`{PREFIX}.run_sha256` = '{codec.sha256(run)}' and attributes.status = 'FINISHED'"
+    same = client.search_runs([place], query, max_results=1) if once else ()
+    if same:
+        return str(same[0].info.run_id)
+    run_id = str(client.create_run(place, run_name=clean(run.subject["label"])).info.run_id)
+    whole = False
+    try:
+        log_folder(client, run_id, folder, template)
+        whole = not late.is_set()
+    finally:  # MLflow would show the run as running for ever
+        client.set_terminated(run_id, "FINISHED" if whole else "FAILED")
+    return run_id
 
 
 @contextmanager

@@ -17,22 +17,8 @@ from ...evidence import disk
 from ...evidence.disk import CLOCK, EVIDENCE, RUN, file_content
 from ...evidence.run import Run
 from ...report import NAMES
-from .evidence import (
-    Report,
-    State,
-    Verification,
-    VerificationClaim,
-    VerificationVerdict,
-    failed,
-    inside,
-    judge_files,
-    judge_run,
-    left_open,
-    open_report,
-    printed,
-    proven,
-    sha256,
-)
+from . import evidence as judging
+from .evidence import Report, State, Verification, VerificationClaim, VerificationVerdict
 from .signatures import judge_signatures
 
 for _reader in ("pypdf", "pyhanko", "pyhanko_certvalidator"):  # what they say of a damaged file is said in claims
@@ -67,15 +53,15 @@ def _judge_input(role: str, subject: Mapping[str, Any], named: str | Path | None
     place = Path(named) if named is not None else _recorded_file(folder, str(names.get(role, "")))
     if place is None:
         listed = recorded or ", ".join(f"{key} {hashes[key]}" for key in _TABLES.get(role, ()) if key in hashes)
-        return left_open(role, f"not given; recorded: {listed or 'no hash'}")
-    digest = sha256(file_content(place, f"verify.{role} must be a file"))
+        return judging.left_open(role, f"not given; recorded: {listed or 'no hash'}")
+    digest = judging.sha256(file_content(place, f"verify.{role} must be a file"))
     if recorded == digest:
-        return proven(role, f"{place.name}: SHA-256 {recorded[:16]}…")
+        return judging.proven(role, f"{place.name}: SHA-256 {recorded[:16]}…")
     if is_sha256(recorded):
-        return failed(role, f"{place.name}: the SHA-256 is {digest}; the run recorded {recorded}")
+        return judging.failed(role, f"{place.name}: the SHA-256 is {digest}; the run recorded {recorded}")
     if role in _TABLES and hashes.get(_TABLES[role][0]):
         return _judge_table(role, subject, place)
-    return left_open(role, f"no hash was recorded ({recorded or 'none'})")
+    return judging.left_open(role, f"no hash was recorded ({recorded or 'none'})")
 
 
 def _judge_table(role: str, subject: Mapping[str, Any], place: Path) -> VerificationVerdict:
@@ -88,15 +74,17 @@ def _judge_table(role: str, subject: Mapping[str, Any], place: Path) -> Verifica
         features = [str(entry["name"]) for entry in subject.get("features", ())]
         rows = table[features]
     except (UQReportError, KeyError) as error:
-        return failed(role, f"{place.name} does not hold the audited features: {error}")
+        return judging.failed(role, f"{place.name} does not hold the audited features: {error}")
     hashes, (of_rows, of_target) = _mapping(subject, "hashes"), _TABLES[role]
     if hashes[of_rows] not in (table_sha256(rows), table_sha256(rows.to_numpy())):
         remark = "the rows were audited in memory, and a file may read back with other types or digits"
-        return failed(role, f"the features in {place.name} do not have the recorded hash; {remark}")
+        return judging.failed(role, f"the features in {place.name} do not have the recorded hash; {remark}")
     others = (table[name].to_numpy() for name in table.columns if name not in features)
     target = any(vector_sha256(values) == hashes.get(of_target) for values in others)
     rest = "and the target" if target else "the target is not assessed"
-    return proven(role, f"{place.name}: the features have the recorded hash {str(hashes[of_rows])[:16]}…; {rest}")
+    return judging.proven(
+        role, f"{place.name}: the features have the recorded hash {str(hashes[of_rows])[:16]}…; {rest}"
+    )
 
 
 def _recorded_file(folder: Path, name: str) -> Path | None:
@@ -185,9 +173,9 @@ def verify(  # noqa: PLR0913 - files and flags
     reports = _reports(place, listed)
     try:
         evidence, source = _evidence(place, reports, run)
-        digest = sha256(evidence)
+        digest = judging.sha256(evidence)
         known = "" if deep or listed.get(RUN) != digest else _LISTED.format(digest[:16])
-        recorded, verdicts = judge_run(evidence, source, known=known)
+        recorded, verdicts = judging.judge_run(evidence, source, known=known)
     except InputError as error:
         signed = [report for report in reports if report.has_signature]
         if run is not None or not signed:
@@ -195,7 +183,9 @@ def verify(  # noqa: PLR0913 - files and flags
         return Verification(str(path), "", tuple(_without_evidence(signed, anchors, str(error))))
     claims = [VerificationClaim(source, *verdict) for verdict in verdicts]
     if disk.is_damaged(folder):
-        claims.append(VerificationClaim(disk.SUMS, *failed("hash", "it is damaged: no hash can be read from it")))
+        claims.append(
+            VerificationClaim(disk.SUMS, *judging.failed("hash", "it is damaged: no hash can be read from it"))
+        )
     if recorded is not None:
         listing = partial(_compare_listed, digest=digest, listed=listed)
         compare: Callable[..., Iterator[VerificationVerdict]] = _remaker(recorded, templates) if deep else listing
@@ -209,7 +199,7 @@ def verify(  # noqa: PLR0913 - files and flags
             claims += [VerificationClaim(report.name, *verdict) for verdict in verdicts]
         if required and not any(report.format == "pdf" for report in reports):
             lacking = "one is asked for, and only a PDF can have one"
-            claims.append(VerificationClaim(str(path), *failed("signature", lacking)))
+            claims.append(VerificationClaim(str(path), *judging.failed("signature", lacking)))
         if place.is_dir():
             own = {RUN} if known and run is None else set()
             claims += _lost(place, listed, own | {report.name for report in reports})
@@ -224,9 +214,9 @@ def _reports(place: Path, listed: Mapping[str, str]) -> list[Report]:
     if place.is_dir():
         named = {"report", *NAMES}
         files = [file for file in sorted(place.iterdir()) if file.stem in named or file.name in listed]
-        opened = [open_report(file) for file in files if file.is_file() and file.name not in _OWN]
+        opened = [judging.open_report(file) for file in files if file.is_file() and file.name not in _OWN]
         return [report for report in opened if report.format != "other" or report.path.stem in named]
-    report = open_report(place)
+    report = judging.open_report(place)
     if report.format == "other":
         raise InputError(
             f"verify.path must be a PDF, an HTML file or the folder of a run; got {str(place)!r}. Name the report."
@@ -256,7 +246,7 @@ def _evidence(place: Path, reports: Sequence[Report], named: FilePath | None) ->
 def _without_evidence(signed: Sequence[Report], trust: Sequence[FilePath], reason: str) -> Iterator[VerificationClaim]:
     """Say that what was signed holds no evidence that can be read, and what its signatures say of that."""
     for report in signed:
-        yield VerificationClaim(report.name, *failed("evidence", reason))
+        yield VerificationClaim(report.name, *judging.failed("evidence", reason))
         for verdict in judge_signatures(report.data, trust):
             yield VerificationClaim(report.name, *verdict)
 
@@ -273,12 +263,12 @@ def _compare_listed(
 ) -> Iterator[VerificationVerdict]:
     """Tie one report to its evidence, of SHA-256 `digest`, and its listed hash, and say that it was not made again."""
     if report.format != "pdf":
-        yield printed(report, digest)
+        yield judging.printed(report, digest)
     elif listed.get(report.name) == report.sha256 and listed.get(RUN) == digest:
-        yield proven("evidence", f"{disk.SUMS} lists it as made from run.json of SHA-256 {listed[RUN]}")
+        yield judging.proven("evidence", f"{disk.SUMS} lists it as made from run.json of SHA-256 {listed[RUN]}")
     else:
-        yield inside(report, evidence)
-    yield left_open("rendering", NOT_RENDERED)
+        yield judging.inside(report, evidence)
+    yield judging.left_open("rendering", NOT_RENDERED)
 
 
 def _judge_hash(
@@ -291,15 +281,17 @@ def _judge_hash(
     digest, recorded = report.sha256, listed.get(report.name)
     others = [name for name, one in listed.items() if one == digest and name != report.name]
     if recorded == digest:
-        yield proven("hash", _LISTED.format(digest[:16]))
+        yield judging.proven("hash", _LISTED.format(digest[:16]))
     elif recorded is not None and others and not report.has_signature:
-        yield failed("hash", f"its signature was cut off: it is {others[0]} again, and {disk.SUMS} lists other bytes")
+        yield judging.failed(
+            "hash", f"its signature was cut off: it is {others[0]} again, and {disk.SUMS} lists other bytes"
+        )
     elif recorded is not None:
-        yield failed("hash", f"its SHA-256 is {digest}; {disk.SUMS} lists {recorded}")
+        yield judging.failed("hash", f"its SHA-256 is {digest}; {disk.SUMS} lists {recorded}")
     elif listed.get(RUN) == evidence and not deep and not report.has_signature:
-        yield failed("hash", f"{disk.SUMS} lists the files of this run, and not it; its SHA-256 is {digest}")
+        yield judging.failed("hash", f"{disk.SUMS} lists the files of this run, and not it; its SHA-256 is {digest}")
     elif not deep:
-        yield left_open("hash", f"no {disk.SUMS} lists it; its SHA-256 is {digest}")
+        yield judging.left_open("hash", f"no {disk.SUMS} lists it; its SHA-256 is {digest}")
 
 
 def _signatures(report: Report, run: Run, trust: Sequence[FilePath], required: bool) -> Iterator[VerificationVerdict]:
@@ -309,7 +301,7 @@ def _signatures(report: Report, run: Run, trust: Sequence[FilePath], required: b
     if report.format != "pdf":
         return
     if required and not verdicts:
-        yield failed("signature", "there is none, and one is asked for")
+        yield judging.failed("signature", "there is none, and one is asked for")
     if names := _signers(run):
         missing = [name for name in names if f"signature {name}" not in {verdict.name for verdict in verdicts}]
         lost = f"it lacks {', '.join(missing)}, which run.json names: not signed yet, or the signature was cut off"
@@ -338,15 +330,15 @@ def _judge_tables(place: Path, run: Run, listed: Mapping[str, str], *, deep: boo
     folder = place / EVIDENCE
     known = {name: digest for name, digest in listed.items() if name.startswith(f"{EVIDENCE}/")}
     if not folder.is_dir() and not known:
-        return left_open("tables", "there is no such folder beside the report")
+        return judging.left_open("tables", "there is no such folder beside the report")
     files = sorted(file for file in folder.rglob("*") if file.is_file())
     contents = {file.relative_to(place).as_posix(): file.read_bytes() for file in files}
     if deep or not known:
         from ...evidence.run_folder import evidence_files
 
-        return judge_files(contents, evidence_files(run), "tables")
+        return judging.judge_files(contents, evidence_files(run), "tables")
     found = disk.hashes(contents)
     wrong = sorted(name for name in {*found, *known} if found.get(name) != known.get(name))
     if wrong:
-        return failed("tables", f"{wrong[0]} is not as {disk.SUMS} lists it; {count(len(wrong), 'fault')}")
-    return proven("tables", f"{len(found)} files have the SHA-256 that {disk.SUMS} lists")
+        return judging.failed("tables", f"{wrong[0]} is not as {disk.SUMS} lists it; {count(len(wrong), 'fault')}")
+    return judging.proven("tables", f"{len(found)} files have the SHA-256 that {disk.SUMS} lists")

@@ -17,20 +17,9 @@ from ...evidence.run import Run
 from ...render.outline import OutlinePart, outline
 from ...report.kinds import FORMS, DocumentForm, document
 from ...runner import plugins
-from .evidence import (
-    Report,
-    VerificationVerdict,
-    failed,
-    fault,
-    first_change,
-    inside,
-    judge_files,
-    left_open,
-    printed,
-    proven,
-    sha256,
-)
-from .signatures import starts_with
+from . import evidence as judging
+from .evidence import Report, VerificationVerdict
+from .signatures import first_revision
 
 ESTIMATES = ".estimates.csv"  # attached tables of the evidence
 # Packages that decide the bytes of a report.
@@ -118,12 +107,16 @@ def compare(
 ) -> Iterator[VerificationVerdict]:
     """Compare one report with the report that its evidence renders to."""
     rendered = maker.like(report)
-    yield inside(report, evidence) if report.format == "pdf" else printed(report, sha256(evidence))
+    yield (
+        judging.inside(report, evidence)
+        if report.format == "pdf"
+        else judging.printed(report, judging.sha256(evidence))
+    )
     if report.format == "pdf" and rendered is not None:
         yield _judge_attachments(report, rendered, evidence, maker.differing)
     if rendered is None or maker.fault:
         remedy = "if it was made with a theme, name it by --templates"
-        yield fault("bytes", f"it could not be rendered here ({maker.fault}); {remedy}")
+        yield judging.fault("bytes", f"it could not be rendered here ({maker.fault}); {remedy}")
     elif report.data.startswith(rendered.data):
         yield _same_start(report, rendered, _signed(report, rendered, signatures))
     else:
@@ -160,11 +153,11 @@ def _judge_attachments(
     try:
         files = dict(report.attachments)
     except InputError as error:
-        return failed("attachments", str(error))
+        return judging.failed("attachments", str(error))
     if any(line.startswith("uq_report ") for line in other):
         evident = {name for name in {*files, *expected} if name == RUN or name.endswith(ESTIMATES)}
         files, expected = ({n: data for n, data in each.items() if n in evident} for each in (files, expected))
-    return judge_files(files, expected, "attachments")
+    return judging.judge_files(files, expected, "attachments")
 
 
 def _signed(report: Report, rendered: Rendered, signatures: Sequence[VerificationVerdict]) -> bool | None:
@@ -172,7 +165,7 @@ def _signed(report: Report, rendered: Rendered, signatures: Sequence[Verificatio
     states = {verdict.state for verdict in signatures if verdict.name.startswith(("signature", "revisions"))}
     if "failed" in states:
         return False
-    return starts_with(report.data, rendered.data) if states == {"verified"} else None
+    return first_revision(report.data) == rendered.data.rstrip() if states == {"verified"} else None
 
 
 def _same_start(report: Report, rendered: Rendered, signed: bool | None) -> VerificationVerdict:
@@ -180,25 +173,25 @@ def _same_start(report: Report, rendered: Rendered, signed: bool | None) -> Veri
     size = len(rendered.data)
     after = len(report.data) - size
     if not after:
-        return proven("bytes", f"the evidence renders to the same {size} bytes")
+        return judging.proven("bytes", f"the evidence renders to the same {size} bytes")
     if signed:
-        start = f"the first {size} bytes, SHA-256 {sha256(rendered.data)}, are what the evidence renders to"
-        return proven("bytes", f"{start}; the other {after} are signatures")
+        start = f"the first {size} bytes, SHA-256 {judging.sha256(rendered.data)}, are what the evidence renders to"
+        return judging.proven("bytes", f"{start}; the other {after} are signatures")
     follow = f"{after} bytes follow the rendered report"
     if signed is None and report.has_signature:
-        return left_open("bytes", f"{follow} and may change what is shown; see the signature")
-    return failed("bytes", f"{follow}, and no valid signature accounts for them")
+        return judging.left_open("bytes", f"{follow} and may change what is shown; see the signature")
+    return judging.failed("bytes", f"{follow}, and no valid signature accounts for them")
 
 
 def _other_bytes(report: Report, rendered: Rendered, other: Sequence[str]) -> VerificationVerdict:
     """Judge a report with other bytes than the rendered ones: with other versions they are not assessed."""
-    place = first_change(report.data, rendered.data)
+    place = judging.first_change(report.data, rendered.data)
     if other:
         reason = f"not assessed: it renders to other bytes ({place}) with {'; '.join(other)}"
-        return fault("bytes", f"{reason}; verify it with the recorded versions")
+        return judging.fault("bytes", f"{reason}; verify it with the recorded versions")
     hint = "; fonts and Pango, which are not recorded, can be another cause" if report.format == "pdf" else ""
     remedy = "If it was made with a theme, name it by --templates"
-    return failed("bytes", f"the evidence renders to other bytes ({place}){hint}. {remedy}")
+    return judging.failed("bytes", f"the evidence renders to other bytes ({place}){hint}. {remedy}")
 
 
 def _walk(parts: Sequence[OutlinePart]) -> Iterator[OutlinePart]:

@@ -199,11 +199,6 @@ def certificates_in(file: str | Path, option: str) -> list[Any]:
     return certificates
 
 
-def starts_with(data: bytes, rendered: bytes) -> bool:
-    """Return whether the first revision of a PDF, which its signatures follow, is exactly the rendered report."""
-    return first_revision(data) == rendered.rstrip()
-
-
 def _judge(
     signature: Any, data: bytes, anchors: list[Any], *, asked: bool, last: bool
 ) -> Iterator[VerificationVerdict]:
