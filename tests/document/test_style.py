@@ -8,6 +8,7 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure
 
 from uq_report.core.model.results import MeasureFacts
 from uq_report.document.plots import style
@@ -85,7 +86,9 @@ def test_bundle_and_segments_leave_gaps() -> None:
     x, y = style.bundle([[0, 1], [0, 1]], [[5, 6], [7, 8]])
     assert np.array_equal(x, [0, 1, np.nan, 0, 1, np.nan], equal_nan=True)
     assert np.array_equal(y, [5, 6, np.nan, 7, 8, np.nan], equal_nan=True)
-    x, y = style.segments([1, 2], [3, 4], [0, 9])
+    axes = Figure().subplots()
+    style.segments(axes, [1, 2], [3, 4], [0, 9])
+    x, y = axes.lines[0].get_data()
     assert np.array_equal(x, [1, 3, np.nan, 2, 4, np.nan], equal_nan=True)
     assert np.array_equal(y, [0, 0, np.nan, 9, 9, np.nan], equal_nan=True)
 

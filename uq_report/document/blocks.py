@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,11 +16,9 @@ from ..core.support.text import count
 from ..evidence import columns as col
 from ..evidence.view import by_key
 from .document import Badge, Block, Bullets, Callout, Cell, Column, Figure, Paragraph, Section, Table, Tint
+from .plots import style
 from .plots.frames import has_interval, interval_words
 from .text import MENTION, clean, joined, mention, name
-
-if TYPE_CHECKING:
-    import matplotlib.figure
 
 MAX_ROWS = 60
 _DRAWS: ContextVar[bool] = ContextVar("draws", default=True)
@@ -85,7 +83,7 @@ def _cleaned(text: str) -> str:
     return "".join(piece for pair in zip(outer, [*map(mention, parts[1::2]), ""], strict=True) for piece in pair)
 
 
-def svg_of(figure: Callable[[], matplotlib.figure.Figure]) -> bytes:
+def svg_of(figure: Callable[[], style.Figure]) -> bytes:
     """Draw a figure and return its SVG."""
     from .plots.picture import to_svg  # heavy: what draws nothing does without
 
@@ -106,9 +104,9 @@ def make_figure(
     key: str,
     caption: str,
     alt: str,
-    figure: Callable[[], matplotlib.figure.Figure],
+    figure: Callable[[], style.Figure],
     evidence: str,
-    narrow: Callable[[], matplotlib.figure.Figure] | None = None,
+    narrow: Callable[[], style.Figure] | None = None,
 ) -> Figure | Callout:
     """Return a figure, or a callout with the reason if it cannot be drawn: the rest of the report still holds."""
     try:

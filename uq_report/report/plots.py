@@ -7,7 +7,7 @@ more than all the drawing.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -17,13 +17,9 @@ from ..core.support.arrays import FloatArray
 from ..document.plots import style
 from ..document.plots.frames import choose, has_interval, interval_words, optional, signed, words
 from ..document.plots.matrix import rectangles
+from ..document.plots.style import Axes, Axis, Figure
 from ..document.text import legible
 from ..evidence import columns as col
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.axis import Axis
-    from matplotlib.figure import Figure
 
 TITLES = {
     "prediction": "Drivers of\nthe prediction",
@@ -73,12 +69,8 @@ def _driver_panel(axes: Axes, panel: DriverPanel, features: Sequence[str]) -> No
         axes.axvspan(-panel.margin, panel.margin, color=style.BAND, linewidth=0, zorder=0)
     axes.axvline(0, color=style.INK, linewidth=0.8)
     part = panel.table.set_index(col.FEATURE).reindex(list(features))
-    estimate, lower, upper = (
-        pd.to_numeric(part[name]).to_numpy(dtype=float) for name in (col.ESTIMATE, col.LOWER, col.UPPER)
-    )
     at, color = np.arange(len(features), dtype=float), style.ROLE.get(panel.role, style.INK)
-    axes.plot(*style.segments(lower, upper, at), color=color, linewidth=2.0)
-    axes.plot(estimate, at, linestyle="", marker="o", markersize=4.5, color=color)
+    style.estimates(axes, part, at, 2.0, marker="o", markersize=4.5, color=color)
     open_: dict[str, Any] = {"marker": "D", "markersize": 4.5, "markerfacecolor": "white", "markeredgewidth": 1.0}
     bar: dict[str, Any] = {"marker": "|", "markersize": 9.0, "markeredgewidth": 1.8}
     marks = ((panel.claimed, style.INK, open_), (panel.signalled, style.ROLE["uncertainty"], bar))
@@ -111,12 +103,8 @@ def draw_groups(labels: Sequence[str], prediction: pd.DataFrame, outcome: pd.Dat
     with style.drawing(0.27 * len(labels) + 1.0) as figure:
         axes = style.plain(figure.subplots(), "x")
         for table, shift, look in ((prediction, -0.14, filled), (outcome, 0.14, open_)):
-            axes.plot(
-                *style.segments(table[col.LOWER], table[col.UPPER], at + shift), color=look["color"], linewidth=1.6
-            )
-            axes.plot(table[col.ESTIMATE], at + shift, **look)
-        axes.set_yticks(at, list(labels))
-        axes.set_ylim(len(labels) - 0.4, -0.6)
+            style.estimates(axes, table, at + shift, 1.6, **look)
+        style.name_rows([axes], list(labels))
         axes.set_xlabel(label)
         key = [style.line(**filled, label="mean prediction"), style.line(**open_, label="mean outcome")]
         style.key(figure, key, columns=2)
@@ -136,10 +124,8 @@ def draw_map(result: Result) -> Figure:
     with style.drawing(3.3, placed=True) as figure:
         axes = style.plain(figure.subplots())
         _margins(axes, across, up)
-        color = style.ROLE["uncertainty"]
-        axes.plot(*style.segments(across[col.LOWER], across[col.UPPER], up[col.ESTIMATE]), color=color, linewidth=1.1)
-        starts, at = style.segments(up[col.LOWER], up[col.UPPER], across[col.ESTIMATE])
-        axes.plot(at, starts, color=style.ROLE["loss"], linewidth=1.1)
+        style.intervals(axes, across, up[col.ESTIMATE], color=style.ROLE["uncertainty"], linewidth=1.1)
+        style.intervals(axes, up, across[col.ESTIMATE], upright=True, color=style.ROLE["loss"], linewidth=1.1)
         axes.plot(across[col.ESTIMATE], up[col.ESTIMATE], "o", color=style.INK, markersize=4.5)
         units = [words(measure, result.measures).unit for measure in ("entropy", "nll")]
         axes.set_xlabel(f"increase in uncertainty (Entropy-PFI, {units[0]})")
@@ -387,8 +373,7 @@ def _curve(axes: Axes, panel: SheetPanel) -> None:
     if len(points) <= FEW:
         axes.plot(x, y, color=color, **MARK)
         if banded:
-            low, at = style.segments(points[col.LOWER], points[col.UPPER], x)
-            axes.plot(at, low, color=color, linewidth=1.2)
+            style.intervals(axes, points, x, upright=True, color=color, linewidth=1.2)
     else:
         axes.plot(x, y, color=color, linewidth=1.5)
         if banded:
@@ -437,8 +422,7 @@ def _intervals(axes: Axes, points: pd.DataFrame, place: dict[float, int], role: 
     color, at = style.ROLE.get(role, style.INK), points[col.X].map(place)
     axes.plot(points[col.ESTIMATE], at, color=color, **MARK)
     if has_interval(points).all():
-        x, y = style.segments(points[col.LOWER], points[col.UPPER], at)
-        axes.plot(x, y, color=color, linewidth=1.3)
+        style.intervals(axes, points, at, color=color, linewidth=1.3)
     axes.grid(True, axis="x")
 
 

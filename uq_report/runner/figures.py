@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from inspect import Parameter, signature
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..core.model.results import Result
 from ..core.support.errors import InputError, UnsupportedError, nearest
+from ..document.plots import style
 from ..document.plots.registered import FigurePlugin, TakesCompanions
 from ..evidence import columns as col
 from . import plugins
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 SHOWN = 8  # values of a choice that a message lists
 
@@ -25,7 +23,7 @@ def draw(
     deny: Iterable[str] = (),
     figure: FigurePlugin | None = None,
     **choice: Any,
-) -> Figure:
+) -> style.Figure:
     """Draw one result; `choice` is what its figure takes (``measure=``, ``feature=``, ``row=`` ...).
 
     Parameters
@@ -48,7 +46,7 @@ def draw(
     return draw_with(figure or _figure_of(result, frozenset(deny)), result, others, **choice)
 
 
-def draw_with(figure: FigurePlugin, result: Result, others: Iterable[Result] = (), **choice: Any) -> Figure:
+def draw_with(figure: FigurePlugin, result: Result, others: Iterable[Result] = (), **choice: Any) -> style.Figure:
     """Draw one result by a figure, which takes the companions it names from `others`."""
     if isinstance(figure, TakesCompanions):
         by_id = {other.id: other for other in others}

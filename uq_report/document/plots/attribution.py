@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,10 +16,7 @@ from . import style
 from .frames import axis_label, choose, number, several, signed
 from .importance import wrapped
 from .matrix import rectangles
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
+from .style import Axes, Figure
 
 UP, DOWN = "#b8450b", "#0b5c9e"
 PANELS = 3
@@ -156,8 +153,7 @@ def _panel(axes: Axes, base: float, steps: Any, room: float) -> None:
         boxes = [(starts[k], ends[k], k - 0.32, k + 0.32) for k in np.flatnonzero(rows)]
         rectangles(axes, boxes, color, color, 0.6)
     links = np.arange(len(steps) - 1)
-    y, x = style.segments(links + 0.32, links + 0.68, ends[:-1])
-    axes.plot(x, y, color=style.MUTED, linewidth=0.6)
+    style.segments(axes, links + 0.32, links + 0.68, ends[:-1], upright=True, color=style.MUTED, linewidth=0.6)
     for at, text in enumerate(_signed(steps)):
         _write(axes, text, (max(starts[at], ends[at]), at), UP if steps[at] >= 0 else DOWN)
     _mark(axes, "base", base, -0.75)

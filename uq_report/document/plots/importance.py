@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from statistics import NormalDist
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -16,10 +16,6 @@ from ...evidence import columns as col
 from ...evidence.importance import ABOUT_0, NEGATIVE, POSITIVE, UNDETERMINED, directed
 from . import style
 from .frames import RowLabels, axis_label, choose, has_interval, interval_words, margin_of, numbers, several, words
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 # verdict -> marker, filled
 VERDICTS: dict[str, tuple[str, bool]] = {
@@ -50,7 +46,7 @@ def draw(
     *,
     swarm: bool = False,
     truncate: bool = False,
-) -> Figure:
+) -> style.Figure:
     """Draw the estimates with their intervals, the margin of "about 0" and the spread of the permutations.
 
     Parameters
@@ -131,7 +127,7 @@ def _panels_by(result: Result, measure: str, by: RowLabels) -> list[ImportancePa
     return panels
 
 
-def draw_pairs(result: Interaction, measure: str | None = None, top: int = 20) -> Figure:
+def draw_pairs(result: Interaction, measure: str | None = None, top: int = 20) -> style.Figure:
     """Draw the strongest pairs with their intervals; a feature without a partner represents all its pairs.
 
     A strength need not have the unit of its measure: axes name only a unit the result itself records.
@@ -162,7 +158,7 @@ def paired(table: pd.DataFrame) -> list[str]:
     return [f"{a} × {b}" if b and not pd.isna(b) else str(a) for a, b in zip(table[col.FEATURE], partners, strict=True)]
 
 
-def draw_panels(panels: Sequence[ImportancePanel], features: Sequence[str]) -> Figure:
+def draw_panels(panels: Sequence[ImportancePanel], features: Sequence[str]) -> style.Figure:
     """Draw panels side by side, which may come from different results, one row per feature."""
     single = len(panels) == 1
     with style.drawing(0.27 * len(features) + (1.3 if single else 1.55)) as figure:
@@ -199,7 +195,7 @@ def wrapped(label: str) -> str:
     return f"{label[:at]}\n{label[at + 1 :]}" if at else label
 
 
-def _panel(axes: Axes, part: pd.DataFrame, role: str) -> None:
+def _panel(axes: style.Axes, part: pd.DataFrame, role: str) -> None:
     """Draw one measure; row k of `part` stands at height k."""
     style.plain(axes, "x")
     axes.axvline(0, color=style.INK, linewidth=0.8)
@@ -208,11 +204,11 @@ def _panel(axes: Axes, part: pd.DataFrame, role: str) -> None:
         axes.axvspan(-margin, margin, color=style.BAND, linewidth=0, zorder=0)
     at = np.arange(len(part), dtype=float)
     low, high = numbers(part, col.SPREAD_LOW), numbers(part, col.SPREAD_HIGH)
-    axes.plot(*style.segments(low, high, at + 0.24), color=style.SPREAD, linewidth=0.8)
+    style.segments(axes, low, high, at + 0.24, color=style.SPREAD, linewidth=0.8)
     for end in (low, high):
         axes.plot(end, at + 0.24, linestyle="", marker="|", markersize=4, color=style.SPREAD, markeredgewidth=0.8)
     color = style.ROLE.get(role, style.INK)
-    axes.plot(*style.segments(numbers(part, col.LOWER), numbers(part, col.UPPER), at), color=color, linewidth=2.0)
+    style.intervals(axes, part, at, color=color, linewidth=2.0)
     estimate = numbers(part, col.ESTIMATE)
     kinds = _verdicts(part)
     for verdict, (marker, filled) in {"": ("o", True), **VERDICTS}.items():
@@ -221,7 +217,7 @@ def _panel(axes: Axes, part: pd.DataFrame, role: str) -> None:
             axes.plot(estimate[rows], at[rows], linestyle="", **_marker(marker, filled, color))
 
 
-def _swarm(axes: Axes, values: pd.DataFrame, features: list[str]) -> None:
+def _swarm(axes: style.Axes, values: pd.DataFrame, features: list[str]) -> None:
     """Draw single values as dots around the height of their feature, in the order of their repeats."""
     own = values[values[col.FEATURE].isin(features)]
     at = own[col.FEATURE].map(features.index).to_numpy(dtype=float)

@@ -6,7 +6,7 @@ Cells of one colour are one path, so that a figure stays small and needs no rast
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -16,11 +16,7 @@ from ...evidence import columns as col
 from . import style
 from .frames import axis_label, choose, number, numbers
 from .importance import wrapped
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.axis import Axis
-    from matplotlib.figure import Figure
+from .style import Axes, Axis, Figure
 
 Rectangle = tuple[float, float, float, float]
 
@@ -83,9 +79,9 @@ def draw_ranks(rankings: Sequence[DrawnRanks], features: Sequence[str]) -> Figur
 
 def _rank_panel(axes: Axes, ranking: DrawnRanks, features: Sequence[str]) -> None:
     table = ranking.table.reindex(list(features))
-    rank, lower, upper = (numbers(table, name) for name in (col.ESTIMATE, col.LOWER, col.UPPER))
+    rank, lower = (numbers(table, name) for name in (col.ESTIMATE, col.LOWER))
     at, color = np.arange(len(features), dtype=float), style.ROLE.get(ranking.role, style.INK)
-    axes.plot(*style.segments(lower, upper, at), color=color, linewidth=1.8)
+    style.intervals(axes, table, at, color=color, linewidth=1.8)
     for rows, face in ((np.isfinite(lower), color), (~np.isfinite(lower), "white")):
         axes.plot(rank[rows], at[rows], linestyle="", marker="o", markersize=4.5, color=color, markerfacecolor=face)
     head = (wrapped(style.name(ranking.method, 24)), style.name(ranking.measure, 16))

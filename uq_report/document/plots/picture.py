@@ -15,13 +15,10 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from itertools import groupby
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...core.support.errors import InputError, OutputError
-from .style import Place, context, drawing, fonts, name, place
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from .style import Figure, Place, context, drawing, fonts, name, place
 
 DPI = 144
 TITLE = 0.28  # inches above a figure among others

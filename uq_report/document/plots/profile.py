@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -14,10 +14,6 @@ from ...evidence.profiles import PdpDistribution, PdpOwn
 from . import style
 from .frames import RowLabels, axis_label, choose, has_interval, interval_words, several
 from .importance import wrapped
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 PANELS = 3
 CURVES = ("both", "average", "individual")
@@ -93,7 +89,7 @@ def draw(  # noqa: PLR0913 - what a caller of the figure may choose, by keyword
     colour_by: RowLabels | None = None,
     by: RowLabels | None = None,
     curves: str = "both",
-) -> Figure:
+) -> style.Figure:
     """Draw the profiles of one feature, a panel per measure, and the feature's distribution last.
 
     Parameters
@@ -129,7 +125,7 @@ def draw(  # noqa: PLR0913 - what a caller of the figure may choose, by keyword
     across = 3 if cells == 3 else min(cells, 2)
     rows_of_panels = -(-cells // across)
     with style.drawing(0.6 + 1.45 * rows_of_panels + 0.4 * axis.crowded + 0.15 * (across > 2)) as figure:
-        panels: list[Axes] = figure.subplots(rows_of_panels, across, squeeze=False, sharex=True).ravel().tolist()
+        panels: list[style.Axes] = figure.subplots(rows_of_panels, across, squeeze=False, sharex=True).ravel().tolist()
         for axes, name in zip(panels, names, strict=False):
             part = frame[frame[col.MEASURE] == name]
             if axis.numeric:
@@ -161,7 +157,7 @@ def _estimates(result: Result, feature: str, measure: str) -> pd.DataFrame:
     return table[(table[col.FEATURE] == feature) & (table[col.MEASURE] == measure)].sort_values(col.X, kind="stable")
 
 
-def _curves(axes: Axes, part: pd.DataFrame, rows: CurveRows) -> None:
+def _curves(axes: style.Axes, part: pd.DataFrame, rows: CurveRows) -> None:
     """Draw all ICE curves of one class as one path; along levels they would hide one another."""
     for position, table in rows.by_class(part, col.CURVE):
         curves = [c.sort_values(col.X, kind="stable") for _, c in table.groupby(col.CURVE, sort=False)]
@@ -171,7 +167,7 @@ def _curves(axes: Axes, part: pd.DataFrame, rows: CurveRows) -> None:
             axes.plot(x, y, linewidth=0.6, alpha=0.55, **look)
 
 
-def _average(axes: Axes, part: pd.DataFrame, estimates: pd.DataFrame, axis: CurveAxis) -> None:
+def _average(axes: style.Axes, part: pd.DataFrame, estimates: pd.DataFrame, axis: CurveAxis) -> None:
     part = part.sort_values(col.X, kind="stable")
     banded = has_interval(estimates).any()
     if axis.numeric:
@@ -182,11 +178,10 @@ def _average(axes: Axes, part: pd.DataFrame, estimates: pd.DataFrame, axis: Curv
         return
     axes.plot(part[col.X], part[col.VALUE], linestyle="", marker="o", markersize=4.0, color=style.INK)
     if banded:
-        low, at = style.segments(estimates[col.LOWER], estimates[col.UPPER], estimates[col.X])
-        axes.plot(at, low, color=style.INK, linewidth=1.4)
+        style.intervals(axes, estimates, estimates[col.X], upright=True, color=style.INK, linewidth=1.4)
 
 
-def _averages(axes: Axes, part: pd.DataFrame, rows: CurveRows, axis: CurveAxis) -> None:
+def _averages(axes: style.Axes, part: pd.DataFrame, rows: CurveRows, axis: CurveAxis) -> None:
     """Draw the average of the single curves of each label."""
     for position, table in rows.by_class(part, col.CURVE):
         means = table.groupby(col.X)[col.VALUE].mean()
@@ -197,7 +192,7 @@ def _averages(axes: Axes, part: pd.DataFrame, rows: CurveRows, axis: CurveAxis) 
         axes.plot(means.index, means, linewidth=1.9, **look, **style.marker(position, size))
 
 
-def _own(axes: Axes, rows: CurveRows, feature: str, measure: str) -> None:
+def _own(axes: style.Axes, rows: CurveRows, feature: str, measure: str) -> None:
     """Mark the value of each observation."""
     if rows.own is None:
         return
@@ -207,7 +202,7 @@ def _own(axes: Axes, rows: CurveRows, feature: str, measure: str) -> None:
         axes.plot(table[col.X], table[col.VALUE], linestyle="", color=color, **style.marker(position, 3.0), **RIM)
 
 
-def _counts(axes: Axes, counts: pd.DataFrame, edges: Sequence[float] | None, order: Sequence[str]) -> None:
+def _counts(axes: style.Axes, counts: pd.DataFrame, edges: Sequence[float] | None, order: Sequence[str]) -> None:
     """Draw counts per bin (`edges` given) or per level, one outline or row of bars per class, in greyscale apart.
 
     Classes are in the `order` that fixes their colours; items beyond it follow.
@@ -230,7 +225,7 @@ def _counts(axes: Axes, counts: pd.DataFrame, edges: Sequence[float] | None, ord
     axes.set_ylim(bottom=0)
 
 
-def _dress(axes: Axes, axis: CurveAxis, bottom: bool) -> None:
+def _dress(axes: style.Axes, axis: CurveAxis, bottom: bool) -> None:
     style.plain(axes, "y")
     low, high = axes.get_ylim()
     if high - low < 1e-6 * abs(low):  # the rounding error of a constant is no shape

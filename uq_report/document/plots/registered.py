@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import pandas as pd
 
@@ -13,9 +13,6 @@ from ...evidence import columns as col
 from . import attribution, importance, profile, style
 from .frames import RowLabels, axis_label, choose
 from .matrix import draw_surface
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 
 @runtime_checkable
@@ -31,7 +28,7 @@ class FigurePlugin(Protocol):
     name: ClassVar[str]
     api_version: ClassVar[int]
 
-    def draw(self, result: Result, **choice: Any) -> Figure:
+    def draw(self, result: Result, **choice: Any) -> style.Figure:
         """Return a figure of the result's frames; `choice` is what a caller may pick (``measure=``, ``feature=``)."""
 
 
@@ -45,7 +42,7 @@ class TakesCompanions(Protocol):
     companions: ClassVar[Mapping[str, str]]
 
 
-def figure_plugin(name: str, draw: Callable[..., Figure]) -> type[FigurePlugin]:
+def figure_plugin(name: str, draw: Callable[..., style.Figure]) -> type[FigurePlugin]:
     """Return the plugin that draws results of this id or kind by `draw`."""
     words = {"__doc__": draw.__doc__, "__module__": draw.__module__, "name": name, "api_version": 1}
     return type("RegisteredFigure", (), {**words, "draw": staticmethod(draw)})
@@ -56,7 +53,7 @@ HISTOGRAM = "histogram"  # key of meta: what the values of a diagnostic along it
 DOTS = 30
 
 
-def draw_diagnostic(result: Result, measure: str | None = None, feature: str | None = None) -> Figure:
+def draw_diagnostic(result: Result, measure: str | None = None, feature: str | None = None) -> style.Figure:
     """Draw the values of one measure: a line per item over ``x``, or a dot per feature and item.
 
     Parameters
@@ -85,7 +82,7 @@ def runs(part: pd.DataFrame) -> bool:
     return len(part) > 0 and bool(part.groupby([col.MEASURE, col.FEATURE, col.ITEM])[col.X].nunique().max() > 2)
 
 
-def _lines(part: pd.DataFrame, label: str, along: str) -> Figure:
+def _lines(part: pd.DataFrame, label: str, along: str) -> style.Figure:
     with style.drawing(3.2) as figure:
         axes = style.plain(figure.subplots(), "both")
         handles = []
@@ -101,7 +98,7 @@ def _lines(part: pd.DataFrame, label: str, along: str) -> Figure:
     return figure
 
 
-def _dots(part: pd.DataFrame, label: str) -> Figure:
+def _dots(part: pd.DataFrame, label: str) -> style.Figure:
     part = part.head(DOTS)
     names = [" ".join(filter(None, (str(f), str(i)))) for f, i in zip(part[col.FEATURE], part[col.ITEM], strict=True)]
     with style.drawing(0.26 * len(part) + 0.7) as figure:
@@ -132,7 +129,7 @@ class ProfileFigure:
         curves: str = "both",
         own: Result | None = None,
         distribution: Result | None = None,
-    ) -> Figure:
+    ) -> style.Figure:
         """Draw curves, or the surface of a `pair` where the result has pairs; see `profile.draw`."""
         if not (result.frame[col.FEATURE_2].astype(str) != "").any():
             return profile.draw(result, feature, measure, own, distribution, colour_by=colour_by, by=by, curves=curves)

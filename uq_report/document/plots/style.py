@@ -9,16 +9,24 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
+import pandas as pd
 
 from ...core.support.text import short
+from ...evidence import columns as col
 from ..text import legible
+from .frames import numbers
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure, SubFigure
+    import matplotlib.axis
+    import matplotlib.figure
+
+# For annotations: matplotlib is loaded by the first figure.
+Axes: TypeAlias = "matplotlib.axes.Axes"
+Axis: TypeAlias = "matplotlib.axis.Axis"
+Figure: TypeAlias = "matplotlib.figure.Figure"
 
 WIDTH = 6.5
 FONTS = "'DejaVu Sans', Verdana, sans-serif"
@@ -88,7 +96,7 @@ class Place(NamedTuple):
     """Where the next figure is drawn: a size in inches, and a part of another figure with the margins of its panels."""
 
     size: tuple[float, float]
-    part: SubFigure | None = None
+    part: matplotlib.figure.SubFigure | None = None
     margins: Mapping[str, float] = {}
 
 
@@ -128,8 +136,8 @@ def drawing(height: float, width: float = WIDTH, *, placed: bool = False) -> Ite
 
     Sizes are in inches. The panels of a `placed` figure have their places already.
     """
+    from matplotlib import figure as canvas
     from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
 
     where = _PLACE.get()
     with context():
@@ -139,7 +147,7 @@ def drawing(height: float, width: float = WIDTH, *, placed: bool = False) -> Ite
             host.subplots_adjust(**where.margins)
             host.get_tightbbox()  # makes the ticks, with our sizes
             return
-        figure = Figure(figsize=(width, height) if where is None else where.size, layout=None)
+        figure = canvas.Figure(figsize=(width, height) if where is None else where.size, layout=None)
         FigureCanvasAgg(figure)  # measures texts
         yield figure
         if not placed:
@@ -209,11 +217,22 @@ def bundle(xs: Iterable[Any], ys: Iterable[Any]) -> tuple[Any, Any]:
     return x, y
 
 
-def segments(starts: Any, ends: Any, at: Any) -> tuple[Any, Any]:
-    """Return straight segments from `starts` to `ends`, each at its own place, as one line with gaps."""
+def segments(axes: Axes, starts: Any, ends: Any, at: Any, *, upright: bool = False, **look: Any) -> None:
+    """Draw straight segments from `starts` to `ends`, each at its own place, as one line with gaps."""
     starts, ends, at = (np.asarray(part, dtype=float) for part in (starts, ends, at))
-    gap = np.full_like(starts, np.nan)
-    return np.stack([starts, ends, gap], axis=1).ravel(), np.stack([at, at, gap], axis=1).ravel()
+    along, across = (np.stack([*pair, np.full_like(at, np.nan)], axis=1).ravel() for pair in ((starts, ends), (at, at)))
+    axes.plot(*((across, along) if upright else (along, across)), **look)
+
+
+def intervals(axes: Axes, table: pd.DataFrame, at: Any, **look: Any) -> None:
+    """Draw the interval of each row at its own place, as `segments` does."""
+    segments(axes, numbers(table, col.LOWER), numbers(table, col.UPPER), at, **look)
+
+
+def estimates(axes: Axes, table: pd.DataFrame, at: Any, linewidth: float, **look: Any) -> None:
+    """Draw the estimate of each row with its interval, at its own height."""
+    intervals(axes, table, at, color=look["color"], linewidth=linewidth)
+    axes.plot(numbers(table, col.ESTIMATE), at, **{"linestyle": "", **look})
 
 
 def line(label: str = "", **look: Any) -> KeySample:

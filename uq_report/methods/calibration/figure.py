@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,14 +14,11 @@ from ...core.support.numbers import OUTCOME_UNIT
 from ...document.plots import style
 from ...document.plots.frames import has_interval, interval_words, numbers, optional
 from ...document.plots.registered import figure_plugin
+from ...document.plots.style import Axes, Figure
 from ...evidence import columns as col
 from ...evidence import ids
 from ...evidence.comparisons import RESIDUAL, NetBenefit, Roc
 from ...evidence.outcomes import Reliability
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
 
 NULL: dict[str, Any] = {"color": style.BAND, "linewidth": 0.0, "zorder": 0}
 IDEAL: dict[str, Any] = {"color": style.MUTED, "linewidth": 0.9, "linestyle": style.LINES[1]}
@@ -223,8 +220,7 @@ def draw_pit(result: Result) -> Figure:
         """Draw the bars with their intervals."""
         edge = style.ROLE["prediction"]
         axes.bar(table[col.X], table[col.ESTIMATE], 0.92 / len(table), color="#9fbfd8", edgecolor=edge, linewidth=0.7)
-        low, at = style.segments(table[col.LOWER], table[col.UPPER], table[col.X])
-        axes.plot(at, low, color=style.INK, linewidth=1.3)
+        style.intervals(axes, table, table[col.X], upright=True, color=style.INK, linewidth=1.3)
         axes.axhline(1.0, **IDEAL)
         axes.set_xlim(0, 1)
 
@@ -245,8 +241,7 @@ def _figure(result: Result, fill: Callable[[Axes, pd.DataFrame], None], x: str, 
 
 def _points(axes: Axes, table: pd.DataFrame, color: str = style.ROLE["uncertainty"], size: float = 5) -> None:
     """Draw estimates, joined, with their intervals."""
-    low, at = style.segments(table[col.LOWER], table[col.UPPER], table[col.X])
-    axes.plot(at, low, color=color, linewidth=1.3)
+    style.intervals(axes, table, table[col.X], upright=True, color=color, linewidth=1.3)
     axes.plot(table[col.X], table[col.ESTIMATE], "-o", color=color, linewidth=1.0, markersize=size)
 
 

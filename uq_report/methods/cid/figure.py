@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -19,11 +19,6 @@ from ...evidence.importance import CoverCorrected
 from ...evidence.information import COVERED, MUTUAL, PARTIAL_CORRELATION, SHARE, CidGraph
 from ...evidence.view import of_measure, table_of
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-
 BAR = "#b9c4d0"
 DOT: dict[str, Any] = {"color": style.ROLE["loss"], "linestyle": "", "marker": "D", "markersize": 4.5}
 CORRECTED = {**DOT, "label": "with its partners permuted too"}
@@ -37,7 +32,7 @@ def part(result: Result, item: str) -> pd.DataFrame:
     return table[table[col.ITEM] == item].drop_duplicates(col.FEATURE).set_index(col.FEATURE)
 
 
-def draw(result: Result, top: int = 20) -> Figure:
+def draw(result: Result, top: int = 20) -> style.Figure:
     """Draw per feature a bar of I(X; Y), and a dot of covered information with its interval, largest bar first.
 
     Parameters
@@ -53,20 +48,18 @@ def draw(result: Result, top: int = 20) -> Figure:
         axes = style.plain(figure.subplots(), "x")
         ends = mutual[col.ESTIMATE].to_numpy(dtype=float)
         rectangles(axes, ((0.0, v, k - 0.32, k + 0.32) for k, v in zip(at, ends, strict=True)), BAR)
-        axes.plot(*style.segments(mutual[col.LOWER], mutual[col.UPPER], at - 0.16), color=style.MUTED, linewidth=1.0)
+        style.intervals(axes, mutual, at - 0.16, color=style.MUTED, linewidth=1.0)
         axes.axvline(0, color=style.INK, linewidth=0.8)
-        axes.plot(*style.segments(covered[col.LOWER], covered[col.UPPER], at + 0.12), color=DOT["color"], linewidth=1.6)
-        axes.plot(covered[col.ESTIMATE], at + 0.12, **DOT)
+        style.estimates(axes, covered, at + 0.12, 1.6, **DOT)
         _shares(axes, share[col.ESTIMATE].to_numpy(dtype=float), at)
-        axes.set_yticks(at, [style.name(feature) for feature in features])
-        axes.set_ylim(len(features) - 0.4, -0.6)
+        style.name_rows([axes], [style.name(feature) for feature in features])
         axes.set_xlabel("information about y (nats)")
         bar = style.patch(color=BAR, linewidth=0, label="I(X; Y), its information about y")
         _legend(figure, covered, [bar, style.line(label="shared with the other features", **DOT)], 1.2, columns=2)
     return figure
 
 
-def _shares(axes: Axes, share: Any, at: Any) -> None:
+def _shares(axes: style.Axes, share: Any, at: Any) -> None:
     """Write the covered share at the right edge; a feature without information has none."""
     look: dict[str, Any] = {"ha": "right", "fontsize": style.SMALL}
     for value, height in zip(share, at, strict=True):
@@ -75,7 +68,7 @@ def _shares(axes: Axes, share: Any, at: Any) -> None:
     axes.text(1.06, 1.0, "covered share", transform=axes.transAxes, va="bottom", **look)
 
 
-def _legend(figure: Figure, table: pd.DataFrame, handles: list[Any], width: float, columns: int) -> None:
+def _legend(figure: style.Figure, table: pd.DataFrame, handles: list[Any], width: float, columns: int) -> None:
     """Put a legend below the axes, with the line of the intervals where there are some."""
     if has_interval(table).any():
         handles = [*handles, style.line(color=style.INK, linewidth=width, label=interval_words(table))]
@@ -84,7 +77,7 @@ def _legend(figure: Figure, table: pd.DataFrame, handles: list[Any], width: floa
 
 def draw_corrected(
     result: Result, measure: str | None = None, top: int = 20, features: Sequence[str] | None = None
-) -> Figure:
+) -> style.Figure:
     """Draw each feature's importance alone and adjusted for redundancy with their intervals, and its partners' names.
 
     Parameters
@@ -106,12 +99,10 @@ def draw_corrected(
     with style.drawing(0.32 * len(lines) + 1.0) as figure:
         axes = style.plain(figure.subplots(), "x")
         axes.axvline(0, color=style.INK, linewidth=0.8)
-        ends = (col.PLAIN, col.PLAIN_LOWER, col.PLAIN_UPPER), (col.ESTIMATE, col.LOWER, col.UPPER)
-        for (value, low, high), side, look in zip(ends, (-0.14, 0.14), (PLAIN, CORRECTED), strict=True):
-            axes.plot(*style.segments(table[low], table[high], at + side), color=look["color"], linewidth=1.6)
-            axes.plot(table[value], at + side, **look)
-        axes.set_yticks(at, [_with_partners(line.feature, view.partners.get(line.feature, ())) for line in lines])
-        axes.set_ylim(len(lines) - 0.4, -0.6)
+        alone = {col.ESTIMATE: table[col.PLAIN], col.LOWER: table[col.PLAIN_LOWER], col.UPPER: table[col.PLAIN_UPPER]}
+        style.estimates(axes, table.assign(**alone), at - 0.14, 1.6, **PLAIN)
+        style.estimates(axes, table, at + 0.14, 1.6, **CORRECTED)
+        style.name_rows([axes], [_with_partners(x.feature, view.partners.get(x.feature, ())) for x in lines])
         axes.set_xlabel(f"importance for {axis_label(chosen, result.measures)}")
         _legend(figure, table, [style.line(**look) for look in (PLAIN, CORRECTED)], 1.6, columns=3)
     return figure
@@ -134,7 +125,7 @@ STRONGEST = 12  # edges
 WIDEST = 5.0
 
 
-def draw_graph(result: Result, top: int = STRONGEST) -> Figure:
+def draw_graph(result: Result, top: int = STRONGEST) -> style.Figure:
     """Draw the strongest edges and the nodes at their ends, the target at the top.
 
     Parameters
@@ -176,7 +167,7 @@ def _edge(value: float, largest: float, *, to_y: bool) -> dict[str, Any]:
     }
 
 
-def _nodes(axes: Axes, nodes: Sequence[str], angle: Any) -> None:
+def _nodes(axes: style.Axes, nodes: Sequence[str], angle: Any) -> None:
     x, y = np.cos(angle), np.sin(angle)
     target: dict[str, Any] = {"marker": "s", "markersize": 11, "color": style.ROLE["loss"], "markeredgecolor": "white"}
     axes.plot(x[1:], y[1:], linestyle="", marker="o", markersize=6, color=style.INK, zorder=3)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from ...core.model.results import Result
@@ -14,13 +12,10 @@ from ...evidence import ids
 from ...evidence.importance import ALL_FEATURES, CLAIMED, DELIVERED, Claims
 from ...evidence.view import by_feature, largest_first
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 LABELLED = 8
 
 
-def draw_claims(result: Result, top: int = LABELLED) -> Figure:
+def draw_claims(result: Result, top: int = LABELLED) -> style.Figure:
     """Draw a dot per feature, model-implied importance along x, realised along y with its interval, and the diagonal.
 
     Parameters
@@ -52,7 +47,7 @@ def draw_claims(result: Result, top: int = LABELLED) -> Figure:
     return figure
 
 
-def _draw_claimed(view: Claims, result: Result, top: int) -> Figure:
+def _draw_claimed(view: Claims, result: Result, top: int) -> style.Figure:
     """Draw the model-implied importance of the leading features, largest on top, where there are no outcomes."""
     lines = [line for line in largest_first(view.part(CLAIMED)) if line.feature != ALL_FEATURES][:top]
     places = np.arange(len(lines))[::-1]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
@@ -14,9 +14,6 @@ from ...document.plots.registered import figure_plugin
 from ...evidence import columns as col
 from ...evidence import ids
 from ...evidence import information as info
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 BARS: dict[str, dict[str, Any]] = {
     info.WITHOUT_TARGET: {
@@ -30,7 +27,7 @@ SIZE: dict[str, Any] = {"linestyle": "", "markersize": 5.5, "markeredgewidth": 1
 OFFSETS = {info.WITHOUT_TARGET: -0.12, info.WITH_TARGET: 0.12}
 
 
-def draw_redundancy(result: Result, top: int = 20) -> Figure:
+def draw_redundancy(result: Result, top: int = 20) -> style.Figure:
     """Draw R² of each feature from the others, without and with the target, largest without first.
 
     Parameters
@@ -46,16 +43,11 @@ def draw_redundancy(result: Result, top: int = 20) -> Figure:
         axes = style.plain(figure.subplots(), "x")
         axes.axvline(0, color=style.INK, linewidth=0.8)
         starts, ends = (part[col.ESTIMATE] for part in parts.values())
-        axes.plot(*style.segments(starts, ends, range(len(features))), color=style.BAND, linewidth=5.0)
+        style.segments(axes, starts, ends, range(len(features)), color=style.BAND, linewidth=5.0)
         for item, part in parts.items():
             offset = OFFSETS[item] if has_interval(part).any() else 0
-            at = [k + offset for k in range(len(part))]
-            if offset:
-                interval = style.segments(part[col.LOWER], part[col.UPPER], at)
-                axes.plot(*interval, color=BARS[item]["color"], linewidth=1.0)
-            axes.plot(part[col.ESTIMATE], at, **SIZE, **BARS[item])
-        axes.set_yticks(range(len(features)), [style.name(feature) for feature in features])
-        axes.set_ylim(len(features) - 0.4, -0.6)
+            style.estimates(axes, part, [k + offset for k in range(len(part))], 1.0, **SIZE, **BARS[item])
+        style.name_rows([axes], [style.name(feature) for feature in features])
         axes.set_xlabel("R² (skill, for levels) of predicting the feature from all others")
         key, every = [style.line(label=item, **SIZE, **look) for item, look in BARS.items()], pd.concat(parts.values())
         if has_interval(every).any():
@@ -74,7 +66,7 @@ POINTS: dict[str, dict[str, Any]] = {
 }
 
 
-def draw_joint(result: Result, pairs: Sequence[tuple[str, str]] | None = None) -> Figure:
+def draw_joint(result: Result, pairs: Sequence[tuple[str, str]] | None = None) -> style.Figure:
     """Draw each pair's rows before and after the feature is permuted, side by side on the same axes.
 
     Parameters

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from ...core.model.results import Result
-from ...document.plots import importance
+from ...document.plots import importance, style
 from ...document.plots.frames import axis_label, several, words
 from ...document.plots.registered import figure_plugin
 from ...evidence import ids
 from ...evidence.segments import ALL_ROWS, SegmentsView
 from ...evidence.view import table_of
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 MOST = 3  # segments of each tree
 
 
-def draw(result: Result, measure: Sequence[str] | str | None = None, top: int = 16) -> Figure:
+def draw(result: Result, measure: Sequence[str] | str | None = None, top: int = 16) -> style.Figure:
     """Draw the mean of each measure in the segments that stand out, and over all judged rows.
 
     Parameters

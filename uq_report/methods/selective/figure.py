@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -14,16 +14,13 @@ from ...evidence import columns as col
 from ...evidence import ids
 from ...evidence.selective import RiskCoverageView
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 HEIGHT = 3.0
 REFERENCE: dict[str, Any] = {"color": style.SPREAD, "linewidth": 1.0}
 ORACLE = {**REFERENCE, "linestyle": style.LINES[2]}
 IMPLIED: dict[str, Any] = {"color": style.ROLE["uncertainty"], "linewidth": 1.1, "linestyle": style.LINES[1]}
 
 
-def draw(result: Result) -> Figure:
+def draw(result: Result) -> style.Figure:
     """Draw the loss of the kept observations against their share.
 
     Parameters
@@ -46,7 +43,7 @@ def draw(result: Result) -> Figure:
         if np.isfinite(to).any():
             axes.fill_between(x, from_, to, color=style.BAND, linewidth=0, zorder=0)
             samples.append(style.patch(color=style.BAND, linewidth=0, label="band, all shares from 50% at once"))
-        axes.plot(*reversed(style.segments(low, high, x)), color=color, linewidth=0.9)
+        style.segments(axes, low, high, x, upright=True, color=color, linewidth=0.9)
         axes.plot(x, risk, "-o", color=color, markersize=3.5, linewidth=1.2)
         samples.append(style.line(color=color, linewidth=0.9, label=interval_words(table)))
         if np.isfinite(implied).all():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ...core.model.results import Result
 from ...document.plots import style
@@ -12,9 +12,6 @@ from ...evidence import columns as col
 from ...evidence import ids
 from ...evidence.rows import SupportDistribution
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
 PANELS = 4
 SAMPLES: Mapping[str, dict[str, Any]] = {
     "training": {"color": style.SPREAD, "fill": True},
@@ -22,7 +19,7 @@ SAMPLES: Mapping[str, dict[str, Any]] = {
 }
 
 
-def draw(result: Result, features: Sequence[str] | None = None) -> Figure:
+def draw(result: Result, features: Sequence[str] | None = None) -> style.Figure:
     """Draw the share of training and test sample by bin or level, a panel for each of the first four features.
 
     Parameters

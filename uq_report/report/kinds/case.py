@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -168,10 +168,6 @@ def _value(value: Any) -> str:
     return number(value) if isinstance(value, float) else clean(value, 40)
 
 
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
 CLASSES = 6  # the most probable
 LEVELS = 4  # of a feature
 MEASURES, FEATURES = 2, 3
@@ -184,7 +180,7 @@ def draw_case(
     profiles: pd.DataFrame,
     features: Sequence[str],
     measures: Mapping[str, MeasureFacts],
-) -> Figure:
+) -> style.Figure:
     """Draw the distribution and the percentiles of the measures, and profiles of the first features.
 
     Parameters
@@ -219,7 +215,7 @@ def draw_case(
     return figure
 
 
-def _bars(axes: Axes, distribution: pd.DataFrame) -> None:
+def _bars(axes: style.Axes, distribution: pd.DataFrame) -> None:
     table = distribution
     if len(table) > CLASSES:
         table = table.sort_values("value", ascending=False, kind="stable").head(CLASSES)
@@ -235,7 +231,7 @@ def _bars(axes: Axes, distribution: pd.DataFrame) -> None:
     axes.set_title("prediction", fontsize=style.SMALL)
 
 
-def _percentiles(axes: Axes, table: pd.DataFrame) -> None:
+def _percentiles(axes: style.Axes, table: pd.DataFrame) -> None:
     style.plain(axes, "x")
     axes.plot(100 * table["percentile"], range(len(table)), color=style.INK, **OWN)
     axes.set_xlim(-6, 106)
@@ -245,7 +241,7 @@ def _percentiles(axes: Axes, table: pd.DataFrame) -> None:
     axes.set_xlabel("percentile")
 
 
-def _profile(axes: Axes, part: pd.DataFrame, color: str) -> None:
+def _profile(axes: style.Axes, part: pd.DataFrame, color: str) -> None:
     """Draw one profile, with a ring where the observation is."""
     for axis in (style.plain(axes, "y").xaxis, axes.yaxis):
         axis.set_major_locator(style.round_numbers(3))
