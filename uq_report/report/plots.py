@@ -97,17 +97,15 @@ DIRECTIONS = ((1, 1), (1, -1), (-1, 1), (-1, -1), (1, 0), (-1, 0), (0, 1), (0, -
 
 def draw_groups(labels: Sequence[str], prediction: pd.DataFrame, outcome: pd.DataFrame, label: str) -> Figure:
     """Draw mean prediction and mean outcome of each group with their intervals; row k is group k."""
-    filled: dict[str, Any] = {"color": style.ROLE["prediction"], "marker": "o", "linestyle": "", "markersize": 4.5}
+    filled: dict[str, Any] = {"color": style.ROLE["prediction"], "marker": "o", "markersize": 4.5}
     open_ = {**filled, "color": style.INK, "marker": "D", "markerfacecolor": "white"}
     at = np.arange(len(labels), dtype=float)
-    with style.drawing(0.27 * len(labels) + 1.0) as figure:
-        axes = style.plain(figure.subplots(), "x")
-        for table, shift, look in ((prediction, -0.14, filled), (outcome, 0.14, open_)):
-            style.estimates(axes, table, at + shift, 1.6, **look)
+    with style.panel(0.27 * len(labels) + 1.0, grid="x") as (figure, axes):
+        style.estimates(axes, prediction, at - 0.14, 1.6, **filled, label="mean prediction")
+        style.estimates(axes, outcome, at + 0.14, 1.6, **open_, label="mean outcome")
         style.name_rows([axes], list(labels))
         axes.set_xlabel(label)
-        key = [style.line(**filled, label="mean prediction"), style.line(**open_, label="mean outcome")]
-        style.key(figure, key, columns=2)
+        style.key(figure)
     return figure
 
 

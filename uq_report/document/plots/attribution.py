@@ -76,9 +76,8 @@ def draw_swarm(result: Result, measure: str | None = None, top: int = 10) -> Fig
     sizes = frame.groupby(col.FEATURE)[col.VALUE].agg(lambda values: values.abs().mean())
     features = [str(f) for f in sizes.sort_values(ascending=False, kind="stable").index[:top]]
     width = float(frame[col.VALUE].abs().max()) / 40 or 1.0
-    with style.drawing(0.27 * len(features) + 0.8) as figure:
-        axes = style.plain(figure.subplots(), "x")
-        axes.axvline(0, color=style.MUTED, linewidth=0.7)
+    label = axis_label(str(frame[col.MEASURE].iloc[0]), result.measures)
+    with style.rows([style.name(feature) for feature in features], label, 0.27, 0.8) as (figure, axes):
         for place, feature in enumerate(features):
             part = frame[frame[col.FEATURE] == feature].sort_values(col.VALUE, kind="stable")
             at = part[col.VALUE].to_numpy(dtype=float)
@@ -86,8 +85,6 @@ def draw_swarm(result: Result, measure: str | None = None, top: int = 10) -> Fig
             for shade, rows in ((style.SPREAD, np.isnan(upper)), (low, upper == 0), (high, upper == 1)):
                 look: dict[str, Any] = {"marker": "o", "markersize": 3.4, "linestyle": "", "markeredgewidth": 0.3}
                 axes.plot(at[rows], place + _apart(at, width)[rows], color=shade, markeredgecolor=style.INK, **look)
-        axes.set_xlabel(axis_label(str(frame[col.MEASURE].iloc[0]), result.measures))
-        style.name_rows([axes], [style.name(feature) for feature in features])
         marks = ((low, "value below the median"), (high, "above it"), (style.SPREAD, "category"))
         dot = {"marker": "o", "markersize": 4.0, "linestyle": ""}
         style.key(figure, [style.line(label=label, color=shade, **dot) for shade, label in marks], columns=3)

@@ -15,7 +15,7 @@ from ...core.support.errors import InputError
 from ...evidence import columns as col
 from ...evidence.importance import ABOUT_0, NEGATIVE, POSITIVE, UNDETERMINED, directed
 from . import style
-from .frames import RowLabels, axis_label, choose, has_interval, interval_words, margin_of, numbers, several, words
+from .frames import RowLabels, axis_label, choose, interval_words, margin_of, numbers, several, words
 
 # verdict -> marker, filled
 VERDICTS: dict[str, tuple[str, bool]] = {
@@ -245,8 +245,7 @@ def _legend(part: pd.DataFrame) -> list[Any]:
     handles: list[Any] = [
         style.line(linestyle="", label=verdict, **_marker(*sign, style.INK)) for verdict, sign in verdicts.items()
     ]
-    if has_interval(part).any():
-        handles.append(style.line(color=style.INK, linewidth=2.0, label=interval_words(part)))
+    handles.append(style.line(color=style.INK, linewidth=2.0, label=interval_words(part)))
     if np.isfinite(margin_of(part)):
         handles.append(style.patch(color=style.BAND, linewidth=0, label="margin of “about 0”"))
     if np.isfinite(numbers(part, col.SPREAD_LOW)).any():

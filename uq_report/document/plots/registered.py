@@ -83,8 +83,7 @@ def runs(part: pd.DataFrame) -> bool:
 
 
 def _lines(part: pd.DataFrame, label: str, along: str) -> style.Figure:
-    with style.drawing(3.2) as figure:
-        axes = style.plain(figure.subplots(), "both")
+    with style.panel(3.2) as (figure, axes):
         handles = []
         for position, ((feature, item), rows) in enumerate(part.groupby([col.FEATURE, col.ITEM], sort=False)):
             if position == LINES:
@@ -101,12 +100,8 @@ def _lines(part: pd.DataFrame, label: str, along: str) -> style.Figure:
 def _dots(part: pd.DataFrame, label: str) -> style.Figure:
     part = part.head(DOTS)
     names = [" ".join(filter(None, (str(f), str(i)))) for f, i in zip(part[col.FEATURE], part[col.ITEM], strict=True)]
-    with style.drawing(0.26 * len(part) + 0.7) as figure:
-        axes = style.plain(figure.subplots(), "x")
-        axes.axvline(0, color=style.INK, linewidth=0.8)
+    with style.rows([style.name(name, 34) for name in names], label, 0.26, 0.7) as (figure, axes):
         axes.plot(part[col.VALUE], range(len(part)), "o", color=style.ROLE["prediction"], markersize=5)
-        style.name_rows([axes], [style.name(name, 34) for name in names])
-        axes.set_xlabel(label)
     return figure
 
 

@@ -154,6 +154,23 @@ def drawing(height: float, width: float = WIDTH, *, placed: bool = False) -> Ite
             fit(figure)
 
 
+@contextmanager
+def panel(height: float, width: float = WIDTH, grid: str = "both") -> Iterator[tuple[Figure, Axes]]:
+    """Yield a figure of one panel, and its axes; see `drawing` and `plain`."""
+    with drawing(height, width) as figure:
+        yield figure, plain(figure.subplots(), grid)
+
+
+@contextmanager
+def rows(names: Sequence[str], label: str, each: float, around: float) -> Iterator[tuple[Figure, Axes]]:
+    """Yield a figure of one panel with named rows and a line at 0, `each` row so high, and so much `around` them."""
+    with panel(each * len(names) + around, grid="x") as (figure, axes):
+        axes.axvline(0, color=INK, linewidth=0.8)
+        axes.set_xlabel(label)
+        yield figure, axes
+        name_rows([axes], names)
+
+
 def fit(figure: Figure) -> None:
     """Give panels the room that their texts leave, above the key."""
     below = max((legend.get_window_extent().height for legend in figure.legends), default=0.0)
@@ -245,16 +262,25 @@ def patch(label: str = "", **look: Any) -> KeySample:
     return KeySample(label, look, patch=True)
 
 
-def key(figure: Figure, samples: Sequence[KeySample], columns: int = 2) -> None:
-    """Put a legend below the panels, where it hides nothing, in as many columns as have room."""
+def key(figure: Figure, samples: Sequence[KeySample] = (), columns: int = 2) -> None:
+    """Put a legend below the panels, where it hides nothing, in as many columns as have room.
+
+    It has what is drawn with a label, each once, then the samples with a label.
+    """
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
-    if not samples:
+    entries: dict[Any, Any] = {}
+    for axes in figure.axes:
+        for artist, label in zip(*axes.get_legend_handles_labels(), strict=True):
+            entries.setdefault(label, artist)
+    for label, look, patched in samples:
+        entries[label] = Patch(label=label, **look) if patched else Line2D([], [], label=label, **look)
+    entries.pop("", None)
+    if not entries:
         return
     room = 72 * figure.bbox.width / figure.dpi
-    widths = [(0.6 * len(sample.label) + 4.0) * SMALL for sample in samples]  # 4: the sign, and blanks around it
+    widths = [(0.6 * len(label) + 4.0) * SMALL for label in entries]  # 4: the sign, and blanks around it
     while columns > 1 and sum(max(part) for part in np.array_split(widths, columns) if len(part)) > room:
         columns -= 1
-    handles = [Patch(label=s.label, **s.look) if s.patch else Line2D([], [], label=s.label, **s.look) for s in samples]
-    figure.legend(handles=handles, loc="lower left", ncols=columns, borderaxespad=0.0)
+    figure.legend(handles=[*entries.values()], loc="lower left", ncols=columns, borderaxespad=0.0)

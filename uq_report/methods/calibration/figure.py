@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from ...core.model.results import Result
 from ...core.support.errors import InputError
 from ...core.support.numbers import OUTCOME_UNIT
 from ...document.plots import style
-from ...document.plots.frames import has_interval, interval_words, numbers, optional
+from ...document.plots.frames import interval_words, numbers, optional
 from ...document.plots.registered import figure_plugin
 from ...document.plots.style import Axes, Figure
 from ...evidence import columns as col
@@ -82,18 +81,14 @@ def draw_roc(result: Result) -> Figure:
     table, view = result.estimates, Roc.from_result(result)
     x, y = (np.concatenate([[0.0], numbers(table, name), [1.0]]) for name in (col.X, col.ESTIMATE))
     color = style.ROLE["prediction"]
-    samples = [style.line(color=color, linewidth=1.6, label="model"), style.line(**IDEAL, label="no discrimination")]
-    with style.drawing(*SIZE) as figure:
-        axes = style.plain(figure.subplots(), "both")
-        axes.fill_between(table[col.X], table[col.LOWER], table[col.UPPER], **NULL)
-        axes.plot([0, 1], [0, 1], **IDEAL)
-        axes.plot(x, y, color=color, linewidth=1.6)
+    with style.panel(*SIZE) as (figure, axes):
+        axes.plot(x, y, color=color, linewidth=1.6, label="model")
+        axes.plot([0, 1], [0, 1], **IDEAL, zorder=1.9, label="no discrimination")
         if view.decided:
-            axes.plot(*([rate] for rate in view.decided), **DECIDED)
-            samples.append(style.line(**DECIDED, label="the model's decisions"))
-        samples.append(style.patch(color=style.BAND, linewidth=0, label=interval_words(table)))
+            axes.plot(*([rate] for rate in view.decided), **DECIDED, label="the model's decisions")
+        axes.fill_between(table[col.X], table[col.LOWER], table[col.UPPER], **NULL, label=interval_words(table))
         axes.set(xlim=(-0.03, 1.03), ylim=(-0.03, 1.03), xlabel="false-positive rate", ylabel="true-positive rate")
-        style.key(figure, samples, columns=1)
+        style.key(figure, columns=1)
     return figure
 
 
@@ -113,24 +108,20 @@ def draw_net_benefit(result: Result) -> Figure:
     if banded:
         words = f"{words.partition(' CI')[0]} band, all thresholds at once"
     every: dict[str, Any] = {"color": style.ROLE["loss"], "linewidth": 1.2, "linestyle": style.LINES[2]}
-    samples = [style.line(color=color, linewidth=1.6, label="model"), style.line(**every, label="treat all")]
-    samples += [style.line(**IDEAL, label="treat none"), style.patch(color=style.BAND, linewidth=0, label=words)]
-    with style.drawing(*SIZE) as figure:
-        axes = style.plain(figure.subplots(), "both")
-        axes.fill_between(x, table[low], table[high], **NULL)
-        axes.axhline(0.0, **IDEAL)
-        axes.plot(x, table["all"], **every)
-        axes.plot(x, table[col.ESTIMATE], color=color, linewidth=1.6)
+    with style.panel(*SIZE) as (figure, axes):
+        axes.plot(x, table[col.ESTIMATE], color=color, linewidth=1.6, label="model")
+        axes.plot(x, table["all"], **every, zorder=1.9, label="treat all")
+        axes.axhline(0.0, **IDEAL, zorder=1.8, label="treat none")
+        axes.fill_between(x, table[low], table[high], **NULL, label=words)
         own, ideal = (view.threshold, "the model's threshold", IN_USE), (view.ideal, "at the stated costs", BEST)
         for at, label, look in (own, ideal):
             if at is not None and at <= x.max():
-                axes.axvline(at, **look)
-                samples.append(style.line(**look, label=label))
+                axes.axvline(at, **look, label=label)
         top = float(np.nanmax([*table[high], *table[col.ESTIMATE], 0.01]))
         floor = min(float(np.nanmin([*table[low], 0.0])), -0.25 * top)
         axes.set(xlim=(0, float(x.max())), ylim=(max(floor, -top), 1.1 * top))
         axes.set(xlabel=f"threshold on P({style.name(view.event, 20)})", ylabel="net benefit")
-        style.key(figure, samples, columns=1)
+        style.key(figure, columns=1)
     return figure
 
 
@@ -152,23 +143,19 @@ def draw_residuals(result: Result, item: str = RESIDUAL, along: str = "predictio
         return _by_feature(result)
     table = result.estimates[(result.estimates["item"] == item) & (result.estimates[col.FEATURE] == "")]
     table = table.sort_values(col.X, kind="stable")
-    with style.drawing(*SIZE) as figure:
-        axes = style.plain(figure.subplots(), "both")
-        samples = []
+    with style.panel(*SIZE) as (figure, axes):
         if item == RESIDUAL:
-            axes.plot(result.frame[col.X], result.frame[col.VALUE], **POINT)
+            label = "observations" if len(result.frame) < 400 else "a sample of 400"
+            axes.plot(result.frame[col.X], result.frame[col.VALUE], **POINT, label=label)
             axes.axhline(0.0, **IDEAL)
-            samples.append(style.line(**POINT, label="observations" if len(result.frame) < 400 else "a sample of 400"))
         elif table["implied"].notna().any():
-            axes.plot(table[col.X], table["implied"], **IDEAL)
-            samples.append(style.line(**IDEAL, label="as the model implies"))
-        _points(axes, table, LOSS, 4)
-        samples += _groups_key(table, item)
+            axes.plot(table[col.X], table["implied"], **IDEAL, label="as the model implies")
+        _groups(axes, table, item)
         if item != RESIDUAL:
             axes.set_ylim(bottom=0)
         axes.set(xlabel=f"prediction ({OUTCOME_UNIT})")
         axes.set_ylabel(f"{'outcome minus prediction' if item == RESIDUAL else item}\n({OUTCOME_UNIT})")
-        style.key(figure, samples, columns=1)
+        style.key(figure, columns=1)
     return figure
 
 
@@ -180,10 +167,10 @@ def _by_feature(result: Result) -> Figure:
         every = figure.subplots(1, len(panels), sharey=True, squeeze=False)[0]
         for axes, (feature, own) in zip(every, panels, strict=True):
             style.plain(axes, "both").axhline(0.0, **IDEAL)
-            _points(axes, own, LOSS, 4)
+            _groups(axes, own, "mean")
             axes.set(xlabel=style.name(str(feature), 28))
         every[0].set(ylabel=f"outcome minus prediction\n({OUTCOME_UNIT})")
-        style.key(figure, _groups_key(table, "mean"), columns=2)
+        style.key(figure)
     return figure
 
 
@@ -195,16 +182,15 @@ def draw_coverage(result: Result) -> Figure:
     result : Diagnostic
         Its estimates: ``x`` (nominal level) and ``estimate`` (observed share).
     """
-
-    def fill(axes: Axes, table: pd.DataFrame) -> None:
-        """Draw the points, from the lowest of them on."""
+    table = result.estimates.sort_values(col.X, kind="stable")
+    with style.panel(*SIZE) as (figure, axes):
         axes.plot([0, 1], [0, 1], **IDEAL)
         _points(axes, table)
         low = min(0.4, *table[[col.X, col.ESTIMATE, col.LOWER]].min().dropna().tolist())
         ends = max(0.0, low - 0.05), 1.02
-        axes.set(xlim=ends, ylim=ends)
-
-    return _figure(result, fill, "stated level", "share of outcomes inside")
+        axes.set(xlim=ends, ylim=ends, xlabel="stated level", ylabel="share of outcomes inside")
+        style.key(figure, _legend(table), columns=1)
+    return figure
 
 
 def draw_pit(result: Result) -> Figure:
@@ -215,46 +201,36 @@ def draw_pit(result: Result) -> Figure:
     result : Diagnostic
         Its estimates: ``x`` (bin centre) and ``estimate``, the density in the bin (1 is flat).
     """
-
-    def fill(axes: Axes, table: pd.DataFrame) -> None:
-        """Draw the bars with their intervals."""
+    table = result.estimates.sort_values(col.X, kind="stable")
+    with style.panel(*SIZE, grid="y") as (figure, axes):
         edge = style.ROLE["prediction"]
         axes.bar(table[col.X], table[col.ESTIMATE], 0.92 / len(table), color="#9fbfd8", edgecolor=edge, linewidth=0.7)
         style.intervals(axes, table, table[col.X], upright=True, color=style.INK, linewidth=1.3)
         axes.axhline(1.0, **IDEAL)
-        axes.set_xlim(0, 1)
-
-    x = "probability integral transform of the outcome"
-    return _figure(result, fill, x, "density (1 if calibrated)", grid="y")
-
-
-def _figure(result: Result, fill: Callable[[Axes, pd.DataFrame], None], x: str, y: str, grid: str = "both") -> Figure:
-    """Return the figure of a table, bin by bin in order, with its axes named and its key."""
-    table = result.estimates.sort_values(col.X, kind="stable")
-    with style.drawing(*SIZE) as figure:
-        axes = style.plain(figure.subplots(), grid)
-        fill(axes, table)
-        axes.set(xlabel=x, ylabel=y)
+        axes.set(xlim=(0, 1), xlabel="probability integral transform of the outcome")
+        axes.set_ylabel("density (1 if calibrated)")
         style.key(figure, _legend(table), columns=1)
     return figure
 
 
-def _points(axes: Axes, table: pd.DataFrame, color: str = style.ROLE["uncertainty"], size: float = 5) -> None:
+def _points(axes: Axes, table: pd.DataFrame) -> None:
     """Draw estimates, joined, with their intervals."""
+    color = style.ROLE["uncertainty"]
     style.intervals(axes, table, table[col.X], upright=True, color=color, linewidth=1.3)
-    axes.plot(table[col.X], table[col.ESTIMATE], "-o", color=color, linewidth=1.0, markersize=size)
+    axes.plot(table[col.X], table[col.ESTIMATE], "-o", color=color, linewidth=1.0, markersize=5)
 
 
-def _groups_key(table: pd.DataFrame, label: str) -> list[Any]:
-    """Return the key of the means of quantile groups with their intervals."""
-    mean = style.line(color=LOSS, marker="o", markersize=4, linewidth=1.0, label=f"{label}, by quantile group")
-    return [mean, style.line(color=LOSS, linewidth=1.3, label=interval_words(table))]
+def _groups(axes: Axes, table: pd.DataFrame, label: str) -> None:
+    """Draw the estimates of quantile groups, joined, with their intervals, both with their words."""
+    look: dict[str, Any] = {"color": LOSS, "linewidth": 1.0, "markersize": 4, "label": f"{label}, by quantile group"}
+    axes.plot(table[col.X], table[col.ESTIMATE], "-o", **look)
+    interval = {"color": LOSS, "linewidth": 1.3, "label": interval_words(table)}
+    style.intervals(axes, table, table[col.X], upright=True, **interval)
 
 
 def _legend(table: pd.DataFrame) -> list[Any]:
-    handles = [style.line(**IDEAL, label="as stated")]
-    if has_interval(table).any():
-        handles.append(style.line(color=style.INK, linewidth=1.3, label=interval_words(table)))
+    interval = style.line(color=style.INK, linewidth=1.3, label=interval_words(table))
+    handles = [style.line(**IDEAL, label="as stated"), interval]
     if optional(table, col.NULL_LOWER).notna().any():
         handles.append(style.patch(color=style.BAND, linewidth=0, label="points of a calibrated model"))
     return handles

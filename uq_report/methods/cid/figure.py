@@ -10,7 +10,7 @@ import pandas as pd
 
 from ...core.model.results import Result
 from ...document.plots import style
-from ...document.plots.frames import axis_label, choose, has_interval, interval_words, number
+from ...document.plots.frames import axis_label, choose, interval_words, number
 from ...document.plots.matrix import rectangles
 from ...document.plots.registered import figure_plugin
 from ...evidence import columns as col
@@ -44,18 +44,16 @@ def draw(result: Result, top: int = 20) -> style.Figure:
     features = list(mutual.index)
     covered, share = (part(result, item).reindex(features) for item in (COVERED, SHARE))
     at = np.arange(len(features), dtype=float)
-    with style.drawing(0.29 * len(features) + 1.25) as figure:
-        axes = style.plain(figure.subplots(), "x")
+    names = [style.name(feature) for feature in features]
+    with style.rows(names, "information about y (nats)", 0.29, 1.25) as (figure, axes):
         ends = mutual[col.ESTIMATE].to_numpy(dtype=float)
         rectangles(axes, ((0.0, v, k - 0.32, k + 0.32) for k, v in zip(at, ends, strict=True)), BAR)
         style.intervals(axes, mutual, at - 0.16, color=style.MUTED, linewidth=1.0)
-        axes.axvline(0, color=style.INK, linewidth=0.8)
         style.estimates(axes, covered, at + 0.12, 1.6, **DOT)
         _shares(axes, share[col.ESTIMATE].to_numpy(dtype=float), at)
-        style.name_rows([axes], [style.name(feature) for feature in features])
-        axes.set_xlabel("information about y (nats)")
         bar = style.patch(color=BAR, linewidth=0, label="I(X; Y), its information about y")
-        _legend(figure, covered, [bar, style.line(label="shared with the other features", **DOT)], 1.2, columns=2)
+        interval = style.line(color=style.INK, linewidth=1.2, label=interval_words(covered))
+        style.key(figure, [bar, style.line(label="shared with the other features", **DOT), interval])
     return figure
 
 
@@ -66,13 +64,6 @@ def _shares(axes: style.Axes, share: Any, at: Any) -> None:
         text = f"{100 * value:.0f}%" if np.isfinite(value) else "–"
         axes.text(1.06, height, text, transform=axes.get_yaxis_transform(), va="center", **look)
     axes.text(1.06, 1.0, "covered share", transform=axes.transAxes, va="bottom", **look)
-
-
-def _legend(figure: style.Figure, table: pd.DataFrame, handles: list[Any], width: float, columns: int) -> None:
-    """Put a legend below the axes, with the line of the intervals where there are some."""
-    if has_interval(table).any():
-        handles = [*handles, style.line(color=style.INK, linewidth=width, label=interval_words(table))]
-    style.key(figure, handles, columns=columns)
 
 
 def draw_corrected(
@@ -96,15 +87,14 @@ def draw_corrected(
     selected = [line for line in of_measure(view.lines, chosen) if features is None or line.feature in features]
     lines = sorted(selected, key=lambda line: line.rank)[:top]
     table, at = table_of(lines), np.arange(len(lines), dtype=float)
-    with style.drawing(0.32 * len(lines) + 1.0) as figure:
-        axes = style.plain(figure.subplots(), "x")
-        axes.axvline(0, color=style.INK, linewidth=0.8)
+    names = [_with_partners(line.feature, view.partners.get(line.feature, ())) for line in lines]
+    label = f"importance for {axis_label(chosen, result.measures)}"
+    with style.rows(names, label, 0.32, 1.0) as (figure, axes):
         alone = {col.ESTIMATE: table[col.PLAIN], col.LOWER: table[col.PLAIN_LOWER], col.UPPER: table[col.PLAIN_UPPER]}
         style.estimates(axes, table.assign(**alone), at - 0.14, 1.6, **PLAIN)
         style.estimates(axes, table, at + 0.14, 1.6, **CORRECTED)
-        style.name_rows([axes], [_with_partners(x.feature, view.partners.get(x.feature, ())) for x in lines])
-        axes.set_xlabel(f"importance for {axis_label(chosen, result.measures)}")
-        _legend(figure, table, [style.line(**look) for look in (PLAIN, CORRECTED)], 1.6, columns=3)
+        interval = style.line(color=style.INK, linewidth=1.6, label=interval_words(table))
+        style.key(figure, [interval], columns=3)
     return figure
 
 

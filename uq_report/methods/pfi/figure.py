@@ -33,8 +33,7 @@ def draw_claims(result: Result, top: int = LABELLED) -> style.Figure:
     rows = [(claimed[n].estimate, delivered[n].estimate, delivered[n].lower, delivered[n].upper) for n in names]
     x, y, low, high = np.array(rows, dtype=float).reshape(-1, 4).T
     unit = words(view.measures[0], result.measures).unit if view.measures else ""
-    with style.drawing(3.4) as figure:
-        axes = style.plain(figure.subplots(), "both")
+    with style.panel(3.4) as (figure, axes):
         ends = np.array([min(0.0, *x, *y), max(1e-12, *x, *y)]) if len(x) else np.array([0.0, 1.0])
         axes.plot(ends, ends, color=style.INK, linewidth=0.8, linestyle=style.LINES[1])
         axes.vlines(x, low, high, color=style.ROLE["loss"], linewidth=1.4)
@@ -51,8 +50,7 @@ def _draw_claimed(view: Claims, result: Result, top: int) -> style.Figure:
     """Draw the model-implied importance of the leading features, largest on top, where there are no outcomes."""
     lines = [line for line in largest_first(view.part(CLAIMED)) if line.feature != ALL_FEATURES][:top]
     places = np.arange(len(lines))[::-1]
-    with style.drawing(1.0 + 0.25 * len(lines)) as figure:
-        axes = style.plain(figure.subplots(), "x")
+    with style.panel(1.0 + 0.25 * len(lines), grid="x") as (figure, axes):
         axes.hlines(places, [x.lower for x in lines], [x.upper for x in lines], color=style.ROLE["loss"], linewidth=1.4)
         axes.plot([x.estimate for x in lines], places, linestyle="", marker="o", color=style.ROLE["loss"])
         axes.set_yticks(places, [style.name(line.feature) for line in lines])

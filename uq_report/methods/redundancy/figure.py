@@ -39,20 +39,16 @@ def draw_redundancy(result: Result, top: int = 20) -> style.Figure:
     first = table[table[col.ITEM] == info.WITHOUT_TARGET]
     features = [str(f) for f in first.sort_values(col.ESTIMATE, ascending=False, kind="stable")[col.FEATURE].head(top)]
     parts = {item: table[table[col.ITEM] == item].set_index(col.FEATURE).reindex(features) for item in BARS}
-    with style.drawing(0.29 * len(features) + 1.1) as figure:
-        axes = style.plain(figure.subplots(), "x")
-        axes.axvline(0, color=style.INK, linewidth=0.8)
+    label = "R² (skill, for levels) of predicting the feature from all others"
+    with style.rows([style.name(feature) for feature in features], label, 0.29, 1.1) as (figure, axes):
         starts, ends = (part[col.ESTIMATE] for part in parts.values())
         style.segments(axes, starts, ends, range(len(features)), color=style.BAND, linewidth=5.0)
         for item, part in parts.items():
             offset = OFFSETS[item] if has_interval(part).any() else 0
-            style.estimates(axes, part, [k + offset for k in range(len(part))], 1.0, **SIZE, **BARS[item])
-        style.name_rows([axes], [style.name(feature) for feature in features])
-        axes.set_xlabel("R² (skill, for levels) of predicting the feature from all others")
-        key, every = [style.line(label=item, **SIZE, **look) for item, look in BARS.items()], pd.concat(parts.values())
-        if has_interval(every).any():
-            key.append(style.line(color=style.INK, linewidth=1.0, label=interval_words(every)))
-        style.key(figure, key)
+            at = [k + offset for k in range(len(part))]
+            style.estimates(axes, part, at, 1.0, **SIZE, **BARS[item], label=item)
+        words = interval_words(pd.concat(parts.values()))
+        style.key(figure, [style.line(color=style.INK, linewidth=1.0, label=words)])
     return figure
 
 

@@ -37,25 +37,20 @@ def draw(result: Result) -> style.Figure:
         scale * numbers(table, name)
         for name in (col.ESTIMATE, col.LOWER, col.UPPER, "band_lower", "band_upper", "implied", "oracle")
     )
-    samples = [style.line(color=color, marker="o", markersize=3.5, linewidth=1.2, label="kept observations")]
-    with style.drawing(HEIGHT) as figure:
-        axes = style.plain(figure.subplots(), "both")
+    with style.panel(HEIGHT) as (figure, axes):
+        axes.plot(x, risk, "-o", color=color, markersize=3.5, linewidth=1.2, label="kept observations")
         if np.isfinite(to).any():
-            axes.fill_between(x, from_, to, color=style.BAND, linewidth=0, zorder=0)
-            samples.append(style.patch(color=style.BAND, linewidth=0, label="band, all shares from 50% at once"))
-        style.segments(axes, low, high, x, upright=True, color=color, linewidth=0.9)
-        axes.plot(x, risk, "-o", color=color, markersize=3.5, linewidth=1.2)
-        samples.append(style.line(color=color, linewidth=0.9, label=interval_words(table)))
+            band: dict[str, Any] = {"color": style.BAND, "linewidth": 0, "label": "band, all shares from 50% at once"}
+            axes.fill_between(x, from_, to, zorder=0, **band)
+        style.segments(axes, low, high, x, upright=True, color=color, linewidth=0.9, label=interval_words(table))
         if np.isfinite(implied).all():
-            axes.plot(x, implied, **IMPLIED)
-            samples.append(style.line(**IMPLIED, label="as the model implies"))
-        axes.plot([0, 100], [risk[-1], risk[-1]], **REFERENCE)
-        axes.plot(x, oracle, **ORACLE)
-        samples += [style.line(**REFERENCE, label="random order"), style.line(**ORACLE, label="best order")]
+            axes.plot(x, implied, **IMPLIED, label="as the model implies")
+        axes.plot([0, 100], [risk[-1], risk[-1]], **REFERENCE, label="random order")
+        axes.plot(x, oracle, **ORACLE, label="best order")
         axes.set(xlabel="share kept, least uncertain first (%)", xlim=(0, 101))
         axes.set_ylabel(f"{view.loss} (%)" if scale > 1 else f"{view.loss}\n({view.unit})")
         axes.set_ylim(bottom=0)
-        style.key(figure, samples, columns=3)
+        style.key(figure, columns=3)
     return figure
 
 
