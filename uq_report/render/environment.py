@@ -164,7 +164,7 @@ def fill(house: Path | None, kind: str, data: Mapping[str, object] | None) -> st
     """Fill a template in this process; without data parse it, and all of a theme, and return no text. See `render`."""
     _steps.set(MAX_STEPS)
     with _faults_placed():
-        jinja = _environment(house)
+        jinja = environment() if house is None else _made(house)
         template = jinja.get_template(f"{kind}.html")
         if data is not None:
             return "".join(_capped(template.generate(data)))
@@ -175,10 +175,6 @@ def fill(house: Path | None, kind: str, data: Mapping[str, object] | None) -> st
         if house is not None:
             refuse_unused(jinja, house, names, FileSystemLoader(templates_dir()).list_templates())
     return ""
-
-
-def _environment(house: Path | None) -> ImmutableSandboxedEnvironment:
-    return environment() if house is None else _made(house)
 
 
 @contextmanager

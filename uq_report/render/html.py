@@ -51,6 +51,10 @@ class Styled:
         words = ("a number of seconds above 0", "a number of megabytes above 0")
         check_options(self.name, self, tuple(zip((seconds, megabytes), holds, words, strict=True)))
 
+    def ready(self, kind: str) -> None:
+        """Refuse templates that are missing or do not parse."""
+        ready(self.templates, kind, self.limits)
+
     @property
     def limits(self) -> Limits:
         """How much the templates of a theme may take."""
@@ -76,10 +80,6 @@ class HtmlRenderer(Styled):
     name: ClassVar[str] = "html"
     extension: ClassVar[str] = ".html"
     api_version: ClassVar[int] = 1
-
-    def ready(self, kind: str) -> None:
-        """Refuse templates that are missing or do not parse."""
-        ready(self.templates, kind, self.limits)
 
     def render(self, document: Document) -> bytes:
         """Return the page in UTF-8."""

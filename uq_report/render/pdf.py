@@ -26,7 +26,6 @@ from ..core.support.processes import command
 from ..core.support.text import clean
 from ..document.document import Attachment, Document
 from .bounds import CLOCK
-from .environment import ready
 from .html import Styled, page
 
 CHILD = "uq_report.render.printer"
@@ -70,7 +69,7 @@ class PdfRenderer(Styled):
 
     def ready(self, kind: str) -> None:
         """Refuse templates that are missing or do not parse, and a machine without the libraries that print."""
-        ready(self.templates, kind, self.limits)
+        super().ready(kind)
         check_libraries()
 
     def render(self, document: Document) -> bytes:

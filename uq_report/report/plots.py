@@ -65,9 +65,7 @@ def _driver_panel(axes: Axes, panel: DriverPanel, features: Sequence[str]) -> No
     """Draw one panel; row k is feature k."""
     style.plain(axes, "x")
     axes.spines["left"].set_visible(False)
-    if np.isfinite(panel.margin):
-        axes.axvspan(-panel.margin, panel.margin, color=style.BAND, linewidth=0, zorder=0)
-    axes.axvline(0, color=style.INK, linewidth=0.8)
+    style.zero(axes, panel.margin)
     part = panel.table.set_index(col.FEATURE).reindex(list(features))
     at, color = np.arange(len(features), dtype=float), style.ROLE.get(panel.role, style.INK)
     style.estimates(axes, part, at, 2.0, marker="o", markersize=4.5, color=color)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from ...core.model.results import Importance, Interaction, Result
+from ...core.model.results import Interaction, Result
 from ...core.support.errors import InputError
 from ...evidence import columns as col
 from ...evidence.importance import ABOUT_0, NEGATIVE, POSITIVE, UNDETERMINED, directed
@@ -138,18 +138,8 @@ def draw_pairs(result: Interaction, measure: str | None = None, top: int = 20) -
         Its estimates have a column ``feature_2``.
     """
     bare = {name: replace(facts, unit="") for name, facts in result.measures.items()}
-    estimates = result.estimates.assign(feature=paired(result.estimates))
-    frame = result.frame.assign(feature=paired(result.frame))[list(Importance.columns)]
-    pairs = Importance(
-        id=result.id,
-        explainer=result.explainer,
-        title=result.title,
-        frame=frame,
-        estimates=estimates,
-        measures=bare,
-        omissions=result.omissions,
-    )
-    return draw(pairs, measure, top=top)
+    frame, estimates = (table.assign(feature=paired(table)) for table in (result.frame, result.estimates))
+    return draw(replace(result, frame=frame, estimates=estimates, measures=bare, meta={}), measure, top=top)
 
 
 def paired(table: pd.DataFrame) -> list[str]:
@@ -198,10 +188,7 @@ def wrapped(label: str) -> str:
 def _panel(axes: style.Axes, part: pd.DataFrame, role: str) -> None:
     """Draw one measure; row k of `part` stands at height k."""
     style.plain(axes, "x")
-    axes.axvline(0, color=style.INK, linewidth=0.8)
-    margin = margin_of(part)
-    if np.isfinite(margin):
-        axes.axvspan(-margin, margin, color=style.BAND, linewidth=0, zorder=0)
+    style.zero(axes, margin_of(part))
     at = np.arange(len(part), dtype=float)
     low, high = numbers(part, col.SPREAD_LOW), numbers(part, col.SPREAD_HIGH)
     style.segments(axes, low, high, at + 0.24, color=style.SPREAD, linewidth=0.8)

@@ -14,6 +14,7 @@ from ...evidence.profiles import PdpDistribution, PdpOwn
 from . import style
 from .frames import RowLabels, axis_label, choose, has_interval, interval_words, several
 from .importance import wrapped
+from .matrix import draw_surface
 
 PANELS = 3
 CURVES = ("both", "average", "individual")
@@ -86,11 +87,12 @@ def draw(  # noqa: PLR0913 - what a caller of the figure may choose, by keyword
     own: Result | None = None,
     distribution: Result | None = None,
     *,
+    pair: tuple[str, str] | None = None,
     colour_by: RowLabels | None = None,
     by: RowLabels | None = None,
     curves: str = "both",
 ) -> style.Figure:
-    """Draw the profiles of one feature, a panel per measure, and the feature's distribution last.
+    """Draw the profiles of one feature, a panel per measure, and the feature's distribution last; or a surface.
 
     Parameters
     ----------
@@ -102,6 +104,8 @@ def draw(  # noqa: PLR0913 - what a caller of the figure may choose, by keyword
     own, distribution : Diagnostic, optional
         The profile's results ``.own`` and ``.distribution``: own values and classes of the rows with a
         curve, and counts.
+    pair : (str, str), optional
+        Of a result that has pairs; see `draw_surface`.
     colour_by : RowLabels, optional
         Colour the single rows by these in place of their classes.
     by : RowLabels, optional
@@ -109,6 +113,8 @@ def draw(  # noqa: PLR0913 - what a caller of the figure may choose, by keyword
     curves : {"both", "average", "individual"}
         Of a number: the average with its band, the curve of each observation, or both.
     """
+    if (result.frame[col.FEATURE_2].astype(str) != "").any():
+        return draw_surface(result, measure if isinstance(measure, str | None) else next(iter(measure), None), pair)
     labels, grouped = by or colour_by, by is not None
     chosen = choose(result, "feature", feature, result.frame[col.FEATURE])
     frame = result.frame[result.frame[col.FEATURE] == chosen]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import pandas as pd
@@ -11,8 +11,7 @@ from ...core.model import results as kinds
 from ...core.model.results import Result
 from ...evidence import columns as col
 from . import attribution, importance, profile, style
-from .frames import RowLabels, axis_label, choose
-from .matrix import draw_surface
+from .frames import axis_label, choose
 
 
 @runtime_checkable
@@ -42,10 +41,11 @@ class TakesCompanions(Protocol):
     companions: ClassVar[Mapping[str, str]]
 
 
-def figure_plugin(name: str, draw: Callable[..., style.Figure]) -> type[FigurePlugin]:
-    """Return the plugin that draws results of this id or kind by `draw`."""
+def figure_plugin(name: str, draw: Callable[..., style.Figure], **companions: str) -> type[FigurePlugin]:
+    """Return the plugin that draws results of this id or kind by `draw`, with these companions if there are any."""
     words = {"__doc__": draw.__doc__, "__module__": draw.__module__, "name": name, "api_version": 1}
-    return type("RegisteredFigure", (), {**words, "draw": staticmethod(draw)})
+    taken = {"companions": companions} if companions else {}
+    return type("RegisteredFigure", (), {**words, **taken, "draw": staticmethod(draw)})
 
 
 LINES = 8
@@ -105,33 +105,7 @@ def _dots(part: pd.DataFrame, label: str) -> style.Figure:
     return figure
 
 
-class ProfileFigure:
-    """Curves along a feature with the single rows, or a surface along two."""
-
-    name: ClassVar[str] = kinds.Profile.kind
-    api_version: ClassVar[int] = 1
-    companions: ClassVar[Mapping[str, str]] = {"own": "own", "distribution": "distribution"}
-
-    def draw(  # noqa: PLR0913 - what a caller may choose, by keyword
-        self,
-        result: Result,
-        *,
-        feature: str | None = None,
-        measure: Sequence[str] | str | None = None,
-        pair: tuple[str, str] | None = None,
-        colour_by: RowLabels | None = None,
-        by: RowLabels | None = None,
-        curves: str = "both",
-        own: Result | None = None,
-        distribution: Result | None = None,
-    ) -> style.Figure:
-        """Draw curves, or the surface of a `pair` where the result has pairs; see `profile.draw`."""
-        if not (result.frame[col.FEATURE_2].astype(str) != "").any():
-            return profile.draw(result, feature, measure, own, distribution, colour_by=colour_by, by=by, curves=curves)
-        one = measure if isinstance(measure, str | None) else next(iter(measure), None)
-        return draw_surface(result, one, pair)
-
-
+ProfileFigure = figure_plugin(kinds.Profile.kind, profile.draw, own="own", distribution="distribution")
 ImportanceFigure = figure_plugin(kinds.Importance.kind, importance.draw)
 InteractionFigure = figure_plugin(kinds.Interaction.kind, importance.draw_pairs)
 AttributionFigure = figure_plugin(kinds.Attribution.kind, attribution.draw)

@@ -165,7 +165,7 @@ def panel(height: float, width: float = WIDTH, grid: str = "both") -> Iterator[t
 def rows(names: Sequence[str], label: str, each: float, around: float) -> Iterator[tuple[Figure, Axes]]:
     """Yield a figure of one panel with named rows and a line at 0, `each` row so high, and so much `around` them."""
     with panel(each * len(names) + around, grid="x") as (figure, axes):
-        axes.axvline(0, color=INK, linewidth=0.8)
+        zero(axes)
         axes.set_xlabel(label)
         yield figure, axes
         name_rows([axes], names)
@@ -202,6 +202,13 @@ def name(value: object, limit: int = 28) -> str:
     'cost in \\$ (p.a.)'
     """
     return legible(short(value, limit)).replace("$", r"\$")
+
+
+def zero(axes: Axes, margin: float = np.nan) -> None:
+    """Draw the line at 0, and the band within which an importance counts as 0 where there is one."""
+    axes.axvline(0, color=INK, linewidth=0.8)
+    if np.isfinite(margin):
+        axes.axvspan(-margin, margin, color=BAND, linewidth=0, zorder=0)
 
 
 def name_rows(panels: Sequence[Axes], names: Sequence[str], room: float = 0.6) -> None:
