@@ -82,6 +82,15 @@ def test_a_key_takes_as_many_columns_as_have_room() -> None:
     assert not legend.get_window_extent().overlaps(room)
 
 
+def test_a_key_names_what_is_drawn_once_and_every_sample_that_has_words() -> None:
+    figure = Figure()
+    for axes in figure.subplots(1, 2):
+        axes.plot([0, 1], [0, 1], label="mean")
+        axes.plot([0, 1], [1, 0])
+    style.key(figure, [style.line("cut"), style.patch("cut"), style.line("")])
+    assert [text.get_text() for text in figure.legends[0].get_texts()] == ["mean", "cut", "cut"]
+
+
 def test_bundle_and_segments_leave_gaps() -> None:
     x, y = style.bundle([[0, 1], [0, 1]], [[5, 6], [7, 8]])
     assert np.array_equal(x, [0, 1, np.nan, 0, 1, np.nan], equal_nan=True)

@@ -50,14 +50,11 @@ def draw_drivers(panels: Sequence[DriverPanel], features: Sequence[str], *, narr
     rows, width = (len(panels), NARROW) if narrow else (1, style.WIDTH)
     label = SECOND_LINE * any(len(panel.label) > LONG for panel in panels)
     with style.drawing(rows * (ROW * max(3, len(features)) + FRAME + label), width) as figure:
-        row = figure.subplots(rows, len(panels) // rows, sharey=True, squeeze=False).ravel()
+        row = figure.subplots(rows, len(panels) // rows, sharey=True, squeeze=False).ravel().tolist()
         for axes, panel in zip(row, panels, strict=True):
             _driver_panel(axes, panel, features)
-        for axes in row[:rows]:
-            axes.set_yticks(range(len(features)), [style.name(feature, NAME) for feature in features])
-        row[0].set_ylim(len(features) - 0.4, -0.6)
-        for axes in row:
-            axes.tick_params(left=False)
+        style.name_rows(row, [style.name(feature, NAME) for feature in features])
+        row[0].tick_params(left=False)
     return figure
 
 

@@ -76,17 +76,12 @@ def draw(
         return draw_panels(_panels_by(result, order, by), features)
     marks = [str(result.meta[col.MARK])] if col.MARK in result.meta else []
     marks += ["negative values as 0"] if truncate else []
-    cut = "".join(f", {mark}" for mark in marks)
-    panels = [
-        ImportancePanel(
-            "",
-            axis_label(m, result.measures) + cut,
-            words(m, result.measures).role,
-            table[table[col.MEASURE] == m],
-            result.frame[result.frame[col.MEASURE] == m] if swarm else None,
-        )
-        for m in chosen
-    ]
+    panels = []
+    for m in chosen:
+        label = ", ".join([axis_label(m, result.measures), *marks])
+        single = result.frame[result.frame[col.MEASURE] == m] if swarm else None
+        part = table[table[col.MEASURE] == m]
+        panels.append(ImportancePanel("", label, words(m, result.measures).role, part, single))
     return draw_panels(panels, features)
 
 
@@ -113,13 +108,8 @@ def _panels_by(result: Result, measure: str, by: RowLabels) -> list[ImportancePa
             continue
         values = kept.values[kept.measures.index(measure)][:, at]
         centre, error = values.mean(axis=1), values.std(axis=1, ddof=1) / np.sqrt(len(at))
-        columns = {
-            col.FEATURE: kept.features,
-            col.ESTIMATE: centre,
-            col.CONFIDENCE: level,
-            col.COVERS: "new test samples",
-        }
-        part = pd.DataFrame({**columns, col.LOWER: centre - z * error, col.UPPER: centre + z * error})
+        part = pd.DataFrame({col.FEATURE: kept.features, col.CONFIDENCE: level, col.COVERS: "new test samples"})
+        part = part.assign(estimate=centre, lower=centre - z * error, upper=centre + z * error)
         title = f"{style.name(label, 24)} (n = {len(at)})"
         panels.append(ImportancePanel(title, axis_label(measure, result.measures), facts.role, part))
     if not panels:

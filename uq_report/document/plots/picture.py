@@ -227,16 +227,11 @@ def _scales(figure: Figure) -> str:
     for axes in figure.axes:
         (left, low), (right, high) = axes.get_position().get_points() * size
         box = [round(float(place), 1) for place in (left, size[1] - high, right, size[1] - low)]
-        measured = {
-            name: [
-                axis.get_label_text().replace("\\$", "$"),
-                *(float(f"{end:.5g}") for end in axis.get_view_interval()),
-            ]
-            for name, axis in (("x", axes.xaxis), ("y", axes.yaxis))
-            if axes.get_visible()
-            and axis.get_scale() == "linear"
-            and type(axis.get_major_formatter()) is ScalarFormatter
-        }
+        measured: dict[str, Any] = {}
+        for along, axis in (("x", axes.xaxis), ("y", axes.yaxis)) if axes.get_visible() else ():
+            if axis.get_scale() == "linear" and type(axis.get_major_formatter()) is ScalarFormatter:
+                ends = [float(f"{end:.5g}") for end in axis.get_view_interval()]
+                measured[along] = [axis.get_label_text().replace("\\$", "$"), *ends]
         if measured:
             frames.append({"box": box, **measured})
     return json.dumps(frames, separators=(",", ":")) if frames else ""

@@ -191,11 +191,11 @@ def _averages(axes: style.Axes, part: pd.DataFrame, rows: CurveRows, axis: Curve
     """Draw the average of the single curves of each label."""
     for position, table in rows.by_class(part, col.CURVE):
         means = table.groupby(col.X)[col.VALUE].mean()
-        look = (
-            style.class_style(position) if axis.numeric else {"color": rows.color(position, style.INK), "linestyle": ""}
-        )
-        size = 0.0 if axis.numeric else 4.0
-        axes.plot(means.index, means, linewidth=1.9, **look, **style.marker(position, size))
+        if axis.numeric:
+            axes.plot(means.index, means, linewidth=1.9, **style.class_style(position))
+        else:
+            dot = {**style.marker(position, 4.0), "color": rows.color(position, style.INK)}
+            axes.plot(means.index, means, linestyle="", **dot)
 
 
 def _own(axes: style.Axes, rows: CurveRows, feature: str, measure: str) -> None:

@@ -277,17 +277,16 @@ def key(figure: Figure, samples: Sequence[KeySample] = (), columns: int = 2) -> 
     from matplotlib.lines import Line2D
     from matplotlib.patches import Patch
 
-    entries: dict[Any, Any] = {}
-    for axes in figure.axes:
-        for artist, label in zip(*axes.get_legend_handles_labels(), strict=True):
-            entries.setdefault(label, artist)
-    for label, look, patched in samples:
-        entries[label] = Patch(label=label, **look) if patched else Line2D([], [], label=label, **look)
-    entries.pop("", None)
-    if not entries:
+    drawn = {str(a.get_label()): a for axes in figure.axes for a in axes.get_legend_handles_labels()[0]}
+    handles: list[Any] = list(drawn.values())
+    for label, look, patched in (sample for sample in samples if sample.label):
+        handles.append(Patch(label=label, **look) if patched else Line2D([], [], label=label, **look))
+    if not handles:
         return
     room = 72 * figure.bbox.width / figure.dpi
-    widths = [(0.6 * len(label) + 4.0) * SMALL for label in entries]  # 4: the sign, and blanks around it
+    widths = [
+        (0.6 * len(str(handle.get_label())) + 4.0) * SMALL for handle in handles
+    ]  # 4: the sign, and blanks around it
     while columns > 1 and sum(max(part) for part in np.array_split(widths, columns) if len(part)) > room:
         columns -= 1
-    figure.legend(handles=[*entries.values()], loc="lower left", ncols=columns, borderaxespad=0.0)
+    figure.legend(handles=handles, loc="lower left", ncols=columns, borderaxespad=0.0)

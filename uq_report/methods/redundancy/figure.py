@@ -16,11 +16,7 @@ from ...evidence import ids
 from ...evidence import information as info
 
 BARS: dict[str, dict[str, Any]] = {
-    info.WITHOUT_TARGET: {
-        "color": style.ROLE["prediction"],
-        "marker": "o",
-        "markerfacecolor": style.ROLE["prediction"],
-    },
+    info.WITHOUT_TARGET: {"color": style.ROLE["prediction"], "marker": "o"},
     info.WITH_TARGET: {"color": style.ROLE["loss"], "marker": "D", "markerfacecolor": "white"},
 }
 SIZE: dict[str, Any] = {"linestyle": "", "markersize": 5.5, "markeredgewidth": 1.2}

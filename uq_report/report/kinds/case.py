@@ -236,8 +236,7 @@ def _percentiles(axes: style.Axes, table: pd.DataFrame) -> None:
     axes.plot(100 * table["percentile"], range(len(table)), color=style.INK, **OWN)
     axes.set_xlim(-6, 106)
     axes.set_xticks([0, 50, 100])
-    axes.set_ylim(len(table) - 0.5, -0.5)
-    axes.set_yticks(range(len(table)), [style.name(m, 14) for m in table["measure"]])
+    style.name_rows([axes], [style.name(m, 14) for m in table["measure"]], room=0.5)
     axes.set_xlabel("percentile")
 
 
