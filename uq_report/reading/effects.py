@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 import pandas as pd
 
 from ..core.model.results import Result
@@ -13,6 +13,7 @@ from ..core.statistics.curve_gap import CurveGap, parting
 from ..document.plots.frames import has_interval
 from ..evidence import columns as col
 from ..evidence.frozen import once
+from ..evidence.view import by_key
 from .run_reader import RunReader
 from .sentences import where
 
@@ -69,12 +70,9 @@ def curve(result: Result | None, measure: str, feature: str) -> pd.DataFrame:
 @once
 def _curves(result: Result) -> Mapping[tuple[str, str], list[int]]:
     """Return the positions of the estimates of each measure and feature, without missing ones."""
-    table, curves = result.estimates, defaultdict[tuple[str, str], list[int]](list)
-    there = table[col.ESTIMATE].notna().tolist()
-    for at, key in enumerate(zip(table[col.MEASURE], table[col.FEATURE], strict=True)):
-        if there[at]:
-            curves[key].append(at)
-    return curves
+    table = result.estimates
+    keys = list(zip(table[col.MEASURE], table[col.FEATURE], strict=True))
+    return by_key((keys[at], at) for at in np.flatnonzero(table[col.ESTIMATE].notna()).tolist())
 
 
 def has_levels(points: pd.DataFrame) -> bool:

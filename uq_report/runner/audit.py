@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from functools import cached_property
 from time import perf_counter
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..core.engine.fast_path_evaluator import Engine, FastPath, Progress, first_distribution
 from ..core.explainer import Costs, Explainer, runs_after
@@ -23,7 +23,7 @@ from ..core.model.subject import Subject
 from ..core.predictive import Distribution
 from ..core.support import errors
 from ..core.support.arrays import FloatArray
-from ..core.support.errors import Cause, InputError, PluginError, UnsupportedError, UQReportError
+from ..core.support.errors import InputError, PluginError, UnsupportedError, UQReportError
 from ..core.support.limits import limited
 from ..core.traits.stochastic import first_gap, head_readings, two_calls
 from ..evidence import codec
@@ -205,13 +205,6 @@ def single(
     return results
 
 
-class SkipReason(NamedTuple):
-    """Why an explainer gives no results: in words, and by which kind of cause."""
-
-    reason: str
-    cause: Cause
-
-
 @dataclass
 class _Audit:
     """The state of a run in work; `dist` is of the subject's rows, or of the few that a limit of time left room for."""
@@ -261,13 +254,13 @@ class _Audit:
         plugin = plugins.named(self.catalog[plugins.EXPLAINERS], name, "explainer")
         _ = plugin.foreign and self._readings
         start = perf_counter()
-        halt = self._blocked(explainer) or self._passed_over(name) or self._attempt(name, explainer)
+        halt = self._blocked(name, explainer) or self._passed_over(name) or self._attempt(name, explainer)
         self._check_data(plugin)
         if plugin.foreign and self._readings:
             self._check_model(plugin, self._readings)
         self.seconds[f"explainers.{name}"] = taken = perf_counter() - start
         if halt:
-            self.halted[name] = NotRun(name, "explainers", *halt)
+            self.halted[name] = halt
         if self.costs[name]:
             self.row_seconds = min(self.row_seconds, math.inf if halt else taken / self.costs[name], self.watch.pace)
 
@@ -311,25 +304,25 @@ class _Audit:
             return 0.0
         return self.costs[name] * min(self.row_seconds, self.engine.row_seconds)
 
-    def _passed_over(self, name: str) -> SkipReason | None:
+    def _passed_over(self, name: str) -> NotRun | None:
         """Say why an explainer is not begun, and what it would have cost; or nothing."""
         rows, seconds = self.costs[name], self._seconds(name)
         reason = self.watch.exceeded() or self.watch.misfit(seconds)
         takes = f" and take at least about {about(seconds)}" if seconds else ""
         cost = f": it would predict about {rows} rows{takes}" if rows else ""
-        return SkipReason(f"{reason}{cost}", "limit") if reason else None
+        return NotRun(name, "explainers", f"{reason}{cost}", "limit") if reason else None
 
-    def _blocked(self, explainer: Explainer) -> SkipReason | None:
+    def _blocked(self, name: str, explainer: Explainer) -> NotRun | None:
         """Say what keeps an explainer from running, or nothing; a need that did not run hands on its cause."""
         halted = {entry.name: entry for entry in self.facts.not_run if entry.group == "explainers"} | self.halted
         for need in explainer.needs:
             if need not in self.results:
                 entry = halted.get(need, NotRun(need, "explainers", "it is not installed", "missing library"))
-                return SkipReason(f"it needs {need}, which did not run: {entry.reason}", entry.cause)
+                return replace(entry, name=name, reason=f"it needs {need}, which did not run: {entry.reason}")
         reason = _unsupported(explainer, self.dist)
-        return SkipReason(reason, "model") if reason else None
+        return NotRun(name, "explainers", reason, "model") if reason else None
 
-    def _attempt(self, name: str, explainer: Explainer) -> SkipReason | None:
+    def _attempt(self, name: str, explainer: Explainer) -> NotRun | None:
         """Run one explainer and keep its results, or say why there are none."""
         try:
             engine = self.engine.bound(name)
@@ -339,7 +332,7 @@ class _Audit:
         except errors.FOREIGN as error:  # foreign code: whatever it raises becomes the reason in the report
             if not isinstance(error, UQReportError):
                 _log.warning("explainer %s failed", name, exc_info=True)
-            return SkipReason(errors.words_of(error), errors.cause_of(error))
+            return NotRun(name, "explainers", errors.words_of(error), errors.cause_of(error))
         return None
 
     def _saved(self, explainer: Explainer, new: Sequence[Result]) -> tuple[Result, ...]:
