@@ -117,7 +117,7 @@ def _begun(subject: Subject, settings: Settings, progress: Callback | None, watc
         not_run=(*prepared.not_run, *provenance.denied(settings)),
     )
     engine.limits, watch.of_workers = watch.exceeded if watch.limited else None, lambda: engine.worker_seconds
-    return _Audit(subject, settings, engine, dist, catalog, prepared, start, progress, watch)
+    return _Audit(settings, engine, dist, catalog, prepared, start, progress, watch)
 
 
 def _check_rows(subject: Subject) -> None:
@@ -209,7 +209,6 @@ def single(
 class _Audit:
     """The state of a run in work; `dist` is of the subject's rows, or of the few that a limit of time left room for."""
 
-    subject: Subject
     settings: Settings
     engine: Engine
     dist: Distribution
@@ -266,20 +265,20 @@ class _Audit:
 
     def _check_data(self, plugin: Plugin) -> None:
         """Refuse an audit whose data an explainer changed: every later number would be of other data."""
-        before, now = self.facts.subject["hashes"], hashes(self.subject)
+        before, now = self.facts.subject["hashes"], hashes(self.engine.subject)
         if changed := [key for key in now if now[key] != before[key]]:
             raise _intrusion(plugin, f"the data as they are; it changed {', '.join(changed)}")
 
     @cached_property
     def _readings(self) -> Mapping[str, FloatArray]:
         """Predictions of a few rows before any foreign explainer runs; empty where calls of the model differ anyway."""
-        fixed = isinstance(self.subject.adapter, FixedRowsOnly)
-        return {} if fixed or two_calls(self.subject) else head_readings(self.subject)
+        fixed = isinstance(self.engine.subject.adapter, FixedRowsOnly)
+        return {} if fixed or two_calls(self.engine.subject) else head_readings(self.engine.subject)
 
     def _check_model(self, plugin: Plugin, before: Mapping[str, FloatArray]) -> None:
         """Refuse an audit whose model an explainer changed: every later number would be of another model."""
         try:
-            gap = first_gap(before, head_readings(self.subject))
+            gap = first_gap(before, head_readings(self.engine.subject))
         except UQReportError as error:
             raise _intrusion(plugin, f"the model as it is; since then {error.args[0].removesuffix('.')}") from error
         if gap:
@@ -292,7 +291,7 @@ class _Audit:
         for name, explainer in self.prepared.explainers.items():
             if self.settings.time_limit is not None and isinstance(explainer, Costs):
                 with suppress(UQReportError):  # what is wrong with it, it says when it runs
-                    costs[name] = explainer.cost(self.subject, self.engine.bound(name))
+                    costs[name] = explainer.cost(self.engine.subject, self.engine.bound(name))
         return costs
 
     def _seconds(self, name: str) -> float:
@@ -327,7 +326,7 @@ class _Audit:
         try:
             engine = self.engine.bound(name)
             with limited(engine.check):
-                results = explainer.explain(self.subject, engine, MappingProxyType(self.results))
+                results = explainer.explain(self.engine.subject, engine, MappingProxyType(self.results))
             self.results[name] = self._saved(explainer, results)
         except errors.FOREIGN as error:  # foreign code: whatever it raises becomes the reason in the report
             if not isinstance(error, UQReportError):

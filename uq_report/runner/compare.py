@@ -7,7 +7,7 @@ importances is itself an importance of the difference, row by row, and its inter
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -126,18 +126,20 @@ def _row_scores(engine: Engine, measures: Iterable[Measure]) -> dict[str, FloatA
 def _importance(runs: tuple[Run, Run], sampling: Sampling, confidence: float) -> Importance:
     """Compare permutation importances; a conservative interval, which keeps the noise of the shuffles in."""
     sides, omissions = _sides(runs)
-    table, frames = [], [pd.DataFrame(columns=list(Importance.columns))]
-    for measure, feature in [pair for pair in sides[0].lines if pair in sides[1].lines] if sides else ():
-        before, after = (side.rows.of(measure, feature) for side in sides)
-        verdicts = [side.lines[measure, feature][col.VERDICT] for side in sides]
-        line = _line(measure, feature, (before, after), sampling, confidence)
-        table.append(line | dict(zip(VERDICTS, verdicts, strict=True)))
-        frames.append(_repeats(sides, measure, feature))
+    table, frame = [], pd.DataFrame(columns=list(Importance.columns))
+    if sides:
+        first, second = (side.frame for side in sides)
+        joined = first.merge(second, on=[col.MEASURE, col.FEATURE, col.REPEAT], suffixes=("_0", "_1"))
+        frame = joined.assign(value=joined["value_1"] - joined["value_0"])[list(Importance.columns)]
+    for pair in [pair for pair in sides[0].lines if pair in sides[1].lines] if sides else ():
+        before, after = (side.rows.of(*pair) for side in sides)
+        verdicts = (side.lines[pair][col.VERDICT] for side in sides)
+        table.append(_line(*pair, (before, after), sampling, confidence) | dict(zip(VERDICTS, verdicts, strict=True)))
     return Importance(
         id=ids.COMPARE_IMPORTANCE,
         explainer="compare",
         title="Challenger minus champion: permutation importance",
-        frame=pd.concat(frames[1:] or frames, ignore_index=True),
+        frame=frame,
         estimates=pd.DataFrame(table, columns=[*ESTIMATE_COLUMNS, *MODELS, *VERDICTS]),
         notes=(
             "Both models saw the same permutations of the same observations, so intervals are paired.",
@@ -192,13 +194,6 @@ def _sides(runs: tuple[Run, Run]) -> tuple[list[_Side], list[Omission]]:
         if feature not in other
     ]
     return sides, alone
-
-
-def _repeats(sides: Sequence[_Side], measure: str, feature: str) -> pd.DataFrame:
-    """Return the differences shuffle by shuffle."""
-    first, second = (f[(f[col.MEASURE] == measure) & (f[col.FEATURE] == feature)] for f in (s.frame for s in sides))
-    joined = first.merge(second, on=[col.MEASURE, col.FEATURE, col.REPEAT], suffixes=("_0", "_1"))
-    return joined.assign(value=joined["value_1"] - joined["value_0"])[list(Importance.columns)]
 
 
 def _line(
