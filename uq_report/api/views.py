@@ -68,9 +68,8 @@ def row_labels(subject: Subject, feature: str) -> RowLabels:
 def _thirds(feature: str, values: pd.Series[float]) -> RowLabels:
     cuts = sorted(set(np.nanquantile(values, [k / PARTS for k in range(1, PARTS)]).tolist()))
     texts = [number(cut) for cut in cuts]
-    names = [f"at most {texts[0]}"]
-    names += [f"{low} to {high}" for low, high in pairwise(texts)]
-    names += [f"above {texts[-1]}"]
+    between = (f"{low} to {high}" for low, high in pairwise(texts))
+    names = [f"at most {texts[0]}", *between, f"above {texts[-1]}"]
     place = np.searchsorted(cuts, values, side="left")
     labels = [names[k] if known else "missing" for k, known in zip(place, values.notna(), strict=True)]
     order = [name for name in (*names, "missing") if name in set(labels)]

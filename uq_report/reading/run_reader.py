@@ -279,9 +279,7 @@ def as_cell(value: Any) -> Cell:
 
 def version(environment: Mapping[str, Any], package: str) -> str:
     """Return a package's recorded version, or the empty string."""
-    nested = environment.get("packages")
-    versions = {**environment, **(nested if isinstance(nested, Mapping) else {})}
-    return str(versions.get(package) or versions.get(package.replace("_", "-")) or "")
+    return str(environment.get(package) or environment.get(package.replace("_", "-")) or "")
 
 
 def severity_badge(severity: str) -> Badge:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from ..checks.rule import Check
-from ..core.model.results import ESTIMATE_COLUMNS, Diagnostic, Result
+from ..core.model.results import Diagnostic, Result, bare_estimates
 from ..core.support.errors import FOREIGN, PluginError, words_of
 from ..evidence import codec, ids
 from ..evidence.finding import SEVERITIES, Finding, Outcome, RuleRecord, Waived, Waiver
@@ -125,7 +125,7 @@ def _breaches(finding: Finding, rules: Mapping[str, RuleRecord], evidence: Colle
 
 FACTORS = (0.5, 2.0)
 NONE = "none"
-COLUMNS = ("item", "stated", "factor", "code", "about", "before", "after", "recommendation")
+COLUMNS = ("stated", "factor", "code", "about", "before", "after", "recommendation")
 
 
 def sensitivity(checks: Mapping[str, Check], run: Run, waivers: Sequence[WaiverSettings]) -> tuple[Diagnostic, ...]:
@@ -145,19 +145,17 @@ def sensitivity(checks: Mapping[str, Check], run: Run, waivers: Sequence[WaiverS
             if outcome is None:
                 continue
             ended = tuple(outcome if each.check == check.name else each for each in run.outcomes)
-            line = {"measure": "", "feature": "", "covers": "none", "estimate": factor * stated, "stated": stated}
-            line |= {"item": f"{check.name}.{name}", "factor": factor, "recommendation": rating(ended).text}
+            line = {"measure": "", "feature": "", "item": f"{check.name}.{name}", "x": factor, "value": factor * stated}
+            line |= {"stated": stated, "factor": factor, "recommendation": rating(ended).text}
             lines += [line | change for change in _changes(run.outcomes, outcome)]
-    estimates = pd.DataFrame(lines, columns=[*ESTIMATE_COLUMNS, *COLUMNS])
-    numbers = ["estimate", "std_error", "lower", "upper", "confidence", "stated", "factor"]
-    estimates[numbers] = estimates[numbers].astype(float)
-    frame = estimates.assign(x=estimates["factor"], value=estimates["estimate"])[list(Diagnostic.columns)]
+    table = pd.DataFrame(lines, columns=[*Diagnostic.columns, *COLUMNS])
+    table = table.astype(dict.fromkeys(("x", "value", "stated", "factor"), float))
     result = Diagnostic(
         id=ids.SENSITIVITY,
         explainer=ids.SENSITIVITY,
         title="Sensitivity of findings and recommendation to thresholds",
-        frame=frame,
-        estimates=estimates,
+        frame=table[list(Diagnostic.columns)],
+        estimates=bare_estimates(table, "item", *COLUMNS),
         notes=("One threshold at a time is halved and doubled, and the saved evidence is judged again.",),
         meta={"varied": len(options), "recommendation": rating(run.outcomes).text},
     )
