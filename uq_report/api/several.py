@@ -137,23 +137,20 @@ class AuditRuns(ByName[AuditRun]):
             run.write(base / place, chosen, **style)
             files = report_names(chosen, style.get("template", "audit"), run.run.denied)
             rows.append(_row(name, run, tuple(Link(file, f"./{quote(place)}/{quote(file)}") for file in files)))
-        page = render(None, "overview", document=_overview(rows), paged=False)
+        document = Overview(
+            title="Audits of all outputs",
+            as_of=max((row.as_of for row in rows), default=""),
+            generator=f"uq_report {plugins.versions(['uq_report']).get('uq_report', '')}".strip(),
+            caption=_CAPTION,
+            source="Made from the runs beside it",
+            rows=tuple(rows),
+        )
+        page = render(None, "overview", document=document, paged=False)
         return run_folder.write_files(base, {PAGE: page.encode()})
 
     def __repr__(self) -> str:
         """Return the names of the outputs, and the recommendation for each."""
         return "\n".join(f"{clean(name)}: {rating(run.run.outcomes).text}" for name, run in self.items())
-
-
-def _overview(rows: list[Row]) -> Overview:
-    return Overview(
-        title="Audits of all outputs",
-        as_of=max((row.as_of for row in rows), default=""),
-        generator=f"uq_report {plugins.versions(['uq_report']).get('uq_report', '')}".strip(),
-        caption=_CAPTION,
-        source="Made from the runs beside it",
-        rows=tuple(rows),
-    )
 
 
 def _row(name: str, run: AuditRun, links: tuple[Link, ...]) -> Row:

@@ -214,19 +214,16 @@ def source_of(subject: Subject, row: Any, y: Any = None) -> CaseSource:
 
 def _as_rows(subject: Subject, row: Any) -> pd.DataFrame:
     """Return a new observation as a frame of the subject's features."""
-    if isinstance(row, pd.Series):
-        row = row.to_dict()
-    if isinstance(row, Mapping):
-        frame = pd.DataFrame({str(name): [value] for name, value in row.items()})
-    elif isinstance(row, pd.DataFrame):
-        frame = row.rename(columns=str)
-    elif isinstance(row, np.ndarray | list | tuple) and np.size(row) == len(subject.features):
-        frame = pd.DataFrame([list(np.ravel(np.asarray(row, dtype=object)))], columns=list(subject.features))
-    else:
+    if isinstance(row, np.ndarray | list | tuple) and np.size(row) == len(subject.features):
+        row = dict(zip(subject.features, np.ravel(np.asarray(row, dtype=object)), strict=True))
+    if isinstance(row, pd.Series | Mapping):
+        row = pd.DataFrame({name: [value] for name, value in row.items()})
+    if not isinstance(row, pd.DataFrame):
         raise InputError(
             f"case.row must be a row number, or a frame, mapping or list of one value for each of "
             f"{len(subject.features)} features; got a {type(row).__name__}."
         )
+    frame = row.rename(columns=str)
     lacking = [name for name in subject.features if name not in frame]
     extra = [str(name) for name in frame if name not in subject.features]
     if lacking or extra or len(frame) != 1:
