@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from operator import attrgetter
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -104,6 +105,9 @@ def move(points: pd.DataFrame) -> Move | None:
     return Move(low, high, turns)
 
 
+_height = attrgetter("estimate")
+
+
 def _turns(points: Sequence[Point]) -> tuple[Point, ...]:
     """Return the start, the turning points and the end, each apart from the one before by its interval."""
     low = high = points[0]
@@ -123,10 +127,6 @@ def _turns(points: Sequence[Point]) -> tuple[Point, ...]:
         if point.upper < nearest.lower or point.lower > nearest.upper:
             turns[end] = point
     return tuple(turns)
-
-
-def _height(point: Point) -> float:
-    return point.estimate
 
 
 def _point(row: pd.Series[Any]) -> Point:

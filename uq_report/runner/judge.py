@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field, fields, is_dataclass, replace
+from dataclasses import field, replace
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -19,6 +19,7 @@ from ..evidence.run import NotRun, Run
 from ..reading.rating import NO_VERDICT, rating
 from . import plugins
 from .plugins import Catalog
+from .provenance import options_of
 from .settings import Settings, WaiverSettings
 
 _log = logging.getLogger(__name__)
@@ -50,8 +51,11 @@ def judge(catalog: Catalog, checks: Mapping[str, Check], run: Run, settings: Set
         check = checks.get(plugin.name)
         start = perf_counter()
         try:
-            outcome = _left_out(plugin.name, run) if check is None else outcome_of(check, run)
-            outcome = waive(outcome, settings.waivers, run.as_of)
+            if check is None:
+                reason = next((n.reason for n in run.not_run if (n.group, n.name) == ("checks", plugin.name)), "")
+                outcome = Outcome(check=plugin.name, state="skipped", reason=reason, title=plugin.name)
+            else:
+                outcome = waive(outcome_of(check, run), settings.waivers, run.as_of)
         except FOREIGN as error:  # foreign code: a failing check is told, and the others go on
             _log.warning("check %s failed", plugin.name, exc_info=True)
             reason = f"it failed: {words_of(error)}"
@@ -82,11 +86,6 @@ def _waiver(finding: Finding, waivers: Iterable[WaiverSettings], as_of: str) -> 
         if fits and as_of <= waiver.expires:
             return Waiver(**waiver.model_dump())
     return None
-
-
-def _left_out(name: str, run: Run) -> Outcome:
-    reason = next((entry.reason for entry in run.not_run if (entry.group, entry.name) == ("checks", name)), "")
-    return Outcome(check=name, state="skipped", reason=reason, title=name)
 
 
 def outcome_of(check: Check, run: Run) -> Outcome:
@@ -135,11 +134,10 @@ def sensitivity(checks: Mapping[str, Check], run: Run, waivers: Sequence[WaiverS
     """
     lines: list[dict[str, Any]] = []
     judged = [checks[outcome.check] for outcome in run.outcomes if outcome.state not in NO_VERDICT]
-    options = [(check, name) for check in judged for name in _thresholds(check)]
+    options = [(check, name, stated) for check in judged for name, stated in _thresholds(check).items()]
     if not options:
         return ()
-    for check, name in options:
-        stated = getattr(check, name)
+    for check, name, stated in options:
         for factor in FACTORS:
             outcome = _again(check, {name: factor * stated}, run, waivers)
             if outcome is None:
@@ -162,11 +160,10 @@ def sensitivity(checks: Mapping[str, Check], run: Run, waivers: Sequence[WaiverS
     return (result,)
 
 
-def _thresholds(check: Check) -> Iterator[str]:
-    """Yield the options of a check that are numbers with a fraction, but not counts."""
-    names: list[str] = [option.name for option in fields(check)] if is_dataclass(check) else []
-    values = ((name, getattr(check, name)) for name in names)
-    yield from (name for name, value in values if isinstance(value, float) and value > 0)
+def _thresholds(check: Check) -> dict[str, float]:
+    """Return the options of a check that are numbers with a fraction, but not counts."""
+    values = options_of(check)
+    return {name: value for name, value in values.items() if isinstance(value, float) and value > 0}
 
 
 def _again(check: Check, options: Mapping[str, float], run: Run, waivers: Iterable[WaiverSettings]) -> Outcome | None:

@@ -65,9 +65,10 @@ def method_of(explainer: Explainer) -> MethodRecord:
     return MethodRecord(name=explainer.name, section=explainer.section, options=options, card=card_of(explainer))
 
 
-def options_of(explainer: Explainer) -> dict[str, Any]:
-    """Return an explainer's fields, which are its options as used."""
-    return {f.name: getattr(explainer, f.name) for f in fields(explainer)} if is_dataclass(explainer) else {}
+def options_of(plugin: object) -> dict[str, Any]:
+    """Return the fields of an explainer or check, which are its options as used."""
+    options = fields(plugin) if is_dataclass(plugin) else ()
+    return {option.name: getattr(plugin, option.name) for option in options}
 
 
 def card_of(explainer: Explainer) -> MethodCard:
