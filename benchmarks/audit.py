@@ -51,8 +51,7 @@ from uq_report.api.views import AuditRun
 from uq_report.core.model.subject import Subject
 from uq_report.document import blocks
 from uq_report.evidence import run_folder
-from uq_report.runner import audit as audits
-from uq_report.runner import judge
+from uq_report.runner import audit as audits, judge
 
 ROWS = {"linear": 1000, "forest": 400, "boosting": 400, "process": 200}
 FEATURES = {"linear": 18, "forest": 8, "boosting": 8, "process": 5}

@@ -29,8 +29,7 @@ import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed
 from scipy.optimize import minimize_scalar
-from scipy.stats import beta, nbinom
-from scipy.stats import t as student_t
+from scipy.stats import beta, nbinom, t as student_t
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.compose import make_column_transformer
 from sklearn.ensemble import (

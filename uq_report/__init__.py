@@ -39,30 +39,32 @@ if TYPE_CHECKING:
     from typing import Any
 
     from . import distributions as dist  # noqa: F401 - by another name
-    from .api import adjusted_importance as adjusted_importance
-    from .api import agreement as agreement
-    from .api import attributions as attributions
-    from .api import audit as audit
-    from .api import calibration as calibration
-    from .api import case as case
-    from .api import covered_information as covered_information
-    from .api import dalex_explainer as dalex_explainer
-    from .api import drift as drift
-    from .api import effects as effects
-    from .api import explain as explain
-    from .api import explain_outputs as explain_outputs
-    from .api import groups as groups
-    from .api import importance as importance
-    from .api import interactions as interactions
-    from .api import load as load
-    from .api import options as options
-    from .api import plugins as plugins
-    from .api import profile as profile
-    from .api import redundancy as redundancy
-    from .api import scorer as scorer
-    from .api import segments as segments
-    from .api import selective as selective
-    from .api import sensitivity as sensitivity
+    from .api import (
+        adjusted_importance as adjusted_importance,
+        agreement as agreement,
+        attributions as attributions,
+        audit as audit,
+        calibration as calibration,
+        case as case,
+        covered_information as covered_information,
+        dalex_explainer as dalex_explainer,
+        drift as drift,
+        effects as effects,
+        explain as explain,
+        explain_outputs as explain_outputs,
+        groups as groups,
+        importance as importance,
+        interactions as interactions,
+        load as load,
+        options as options,
+        plugins as plugins,
+        profile as profile,
+        redundancy as redundancy,
+        scorer as scorer,
+        segments as segments,
+        selective as selective,
+        sensitivity as sensitivity,
+    )
     from .core.support.errors import UQReportError as UQReportError
     from .core.validation.residuals import Residuals as Residuals
     from .ops.run import run as run

@@ -20,8 +20,7 @@ from uq_report.distributions import Categorical, NormalMixture
 from uq_report.methods.calibration import scores
 from uq_report.methods.groups.contrasts import shuffled_p_values
 from uq_report.methods.shared.choice import blocks
-from uq_report.runner import budget, make_engine
-from uq_report.runner import run as audited
+from uq_report.runner import budget, make_engine, run as audited
 from uq_report.runner.settings import Settings
 from uq_report.testing import linear_subject
 

@@ -13,8 +13,7 @@ import pytest
 
 from uq_report.core.model.results import KINDS
 from uq_report.core.support.errors import InputError
-from uq_report.evidence import codec, disk, run_folder
-from uq_report.evidence import run_folder as folder
+from uq_report.evidence import codec, disk, run_folder, run_folder as folder
 from uq_report.evidence.codec import encode, migrated
 from uq_report.evidence.run_folder import guarded_csv
 

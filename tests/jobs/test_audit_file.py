@@ -11,8 +11,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 import uq_report as uq
-from uq_report import cli, runner
-from uq_report import jobs as files
+from uq_report import cli, jobs as files, runner
 from uq_report.core.support.errors import InputError
 from uq_report.evidence import codec
 from uq_report.evidence.run import NotRun, Run

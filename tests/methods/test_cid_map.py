@@ -14,8 +14,7 @@ from uq_report.core.model.results import Diagnostic
 from uq_report.core.support.errors import InputError
 from uq_report.document.plots import style
 from uq_report.evidence.importance import CoverCorrected
-from uq_report.methods.cid import cid as textbook
-from uq_report.methods.cid import explain, figure
+from uq_report.methods.cid import cid as textbook, explain, figure
 from uq_report.methods.cid.explain import CoveredInformation
 from uq_report.runner import figures
 

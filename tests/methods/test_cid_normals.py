@@ -9,8 +9,7 @@ from scipy.stats import multivariate_normal
 
 from uq_report.core.model.sampling import Sampling
 from uq_report.core.support.arrays import FloatArray, IntArray
-from uq_report.methods.cid import cid as textbook
-from uq_report.methods.cid import precision
+from uq_report.methods.cid import cid as textbook, precision
 from uq_report.methods.cid.cid import Field, Greedy, normal_log_p
 from uq_report.methods.cid.estimate import with_indicators
 

@@ -17,8 +17,7 @@ from uq_report.core.model.results import ESTIMATE_COLUMNS, Diagnostic, RowValues
 from uq_report.core.model.sampling import Sampling, t_quantile
 from uq_report.core.support.arrays import FloatArray
 from uq_report.core.support.errors import InputError
-from uq_report.methods.cid import cid as textbook
-from uq_report.methods.cid import estimate, explain, precision
+from uq_report.methods.cid import cid as textbook, estimate, explain, precision
 from uq_report.methods.cid.cid import LEVEL, InformationTerms, normal_log_p
 from uq_report.methods.cid.correction import CoverTerms, _Corrected
 from uq_report.methods.cid.estimate import (
@@ -34,8 +33,7 @@ from uq_report.methods.cid.estimate import (
     twins,
 )
 from uq_report.methods.cid.explain import CoveredInformation, _graph, _means, alone
-from uq_report.methods.shared.terms import ImportanceTerms as Importances
-from uq_report.methods.shared.terms import ShuffledRows
+from uq_report.methods.shared.terms import ImportanceTerms as Importances, ShuffledRows
 
 from .pfi_cases import MEASURES, subject
 from .test_cid_terms import flat

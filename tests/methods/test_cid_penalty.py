@@ -14,8 +14,7 @@ from uq_report.core.engine.fast_path_evaluator import Engine
 from uq_report.core.model.sampling import Sampling
 from uq_report.core.support.arrays import FloatArray
 from uq_report.core.support.errors import InputError
-from uq_report.methods.cid import cid as textbook
-from uq_report.methods.cid import estimate, precision
+from uq_report.methods.cid import cid as textbook, estimate, precision
 from uq_report.methods.cid.cid import InformationTerms, UnfitError, _r2
 from uq_report.methods.cid.correction import CoverCorrection
 from uq_report.methods.cid.estimate import InformationEstimate, _with_copies

@@ -21,8 +21,7 @@ from uq_report.core.support.errors import InputError
 from uq_report.evidence import disk
 from uq_report.evidence.run import Run
 from uq_report.ops.anchors import is_anchor, judge_anchor, sign_anchor, write_anchor
-from uq_report.ops.history import FiledRun, Heads, History, Retention, delete
-from uq_report.ops.history import entry as entries
+from uq_report.ops.history import FiledRun, Heads, History, Retention, delete, entry as entries
 from uq_report.ops.history.entry import HEADS, heads_of_json, read_heads
 from uq_report.reading.rating import FIT, UNFIT
 

@@ -54,8 +54,7 @@ class Keys:
     def issue(self, name: str, *, days: int = 30, signing: bool = True, rsa: bool = False) -> tuple[Path, Path]:
         """Return the files of a new encrypted key and its certificate."""
         from cryptography.hazmat.primitives import serialization
-        from cryptography.hazmat.primitives.asymmetric import ec
-        from cryptography.hazmat.primitives.asymmetric import rsa as rsa_
+        from cryptography.hazmat.primitives.asymmetric import ec, rsa as rsa_
 
         key: Any = rsa_.generate_private_key(65537, 2048) if rsa else ec.generate_private_key(ec.SECP256R1())
         content = key.private_bytes(

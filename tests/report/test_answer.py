@@ -15,8 +15,7 @@ import pytest
 import uq_report as uq
 from uq_report.api.views import AuditRun
 from uq_report.core.model.results import Diagnostic, Importance, Result
-from uq_report.document.document import Card
-from uq_report.document.document import texts as texts_of
+from uq_report.document.document import Card, texts as texts_of
 from uq_report.document.text import MENTION, first_sentence, unmarked
 from uq_report.evidence import ids
 from uq_report.evidence.finding import Finding, Outcome

@@ -34,8 +34,7 @@ from uq_report.render.environment import templates_dir
 from uq_report.render.html import HtmlRenderer
 from uq_report.render.markdown import MarkdownRenderer
 from uq_report.report.assemble import document
-from uq_report.report.kinds import KINDS
-from uq_report.report.kinds import document as document_of
+from uq_report.report.kinds import KINDS, document as document_of
 from uq_report.runner.settings import About
 
 from .. import samples

@@ -24,9 +24,7 @@ from uq_report.reading.run_reader import RunReader
 from uq_report.report.assemble import document, read
 
 from ..document.results import diagnostic
-from . import methods_results as made
-from . import people_results as people
-from . import reading
+from . import methods_results as made, people_results as people, reading
 from .cases import Case, empty, estimates
 from .reading import all_blocks, table_of, text_of
 from .synthetic import holding, make_run

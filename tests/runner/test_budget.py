@@ -28,8 +28,7 @@ from uq_report.distributions import Normal
 from uq_report.evidence.run import Run
 from uq_report.methods.cid.explain import CoveredInformation
 from uq_report.methods.rsens.explain import RSens
-from uq_report.runner import audit as auditing
-from uq_report.runner import budget
+from uq_report.runner import audit as auditing, budget
 from uq_report.runner.prepare import make_explainer, ordered
 from uq_report.runner.settings import Settings
 from uq_report.testing import linear_subject

@@ -21,8 +21,7 @@ import typer
 
 import uq_report as uq
 from uq_report.cli import app
-from uq_report.ops.run import CompletedAudit
-from uq_report.ops.run import run as ours
+from uq_report.ops.run import CompletedAudit, run as ours
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 COMMAND = re.compile(r"uq-report (?:run|schedule|index) [^\n|\"']+")

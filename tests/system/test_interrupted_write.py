@@ -14,8 +14,7 @@ from types import SimpleNamespace
 import pytest
 
 from uq_report.core.support.errors import InputError
-from uq_report.evidence import disk
-from uq_report.evidence import run_folder as folder
+from uq_report.evidence import disk, run_folder as folder
 from uq_report.evidence.run_folder import write_files
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals, limits and locks are those of POSIX")

@@ -6,8 +6,7 @@ from functools import cache
 import numpy as np
 import pytest
 from scipy.signal import lfilter
-from scipy.stats import binom
-from scipy.stats import t as student
+from scipy.stats import binom, t as student
 
 from uq_report.core.engine.fast_path_evaluator import Engine
 from uq_report.core.model.measures import ENTROPY, NLL

@@ -5,8 +5,14 @@ import pytest
 from sklearn.covariance import graphical_lasso
 
 from uq_report.core.support.arrays import FloatArray
-from uq_report.methods.cid.precision import PROVEN, Solved, diagonal_start, graphical_lassos, largest_covariance
-from uq_report.methods.cid.precision import start_from_afar as afar
+from uq_report.methods.cid.precision import (
+    PROVEN,
+    Solved,
+    diagonal_start,
+    graphical_lassos,
+    largest_covariance,
+    start_from_afar as afar,
+)
 
 
 def covariance(n: int, d: int, seed: int = 0, factors: int = 3) -> FloatArray:

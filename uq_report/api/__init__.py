@@ -30,8 +30,7 @@ from . import interop
 from .arguments import names
 from .benchmark import benchmark_of
 from .calls import on_subject
-from .explaining import explain as explain
-from .explaining import explain_outputs as explain_outputs
+from .explaining import explain as explain, explain_outputs as explain_outputs
 from .given_shap import given_explainers
 from .several import AuditRuns
 from .showing import reported

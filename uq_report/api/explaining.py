@@ -228,11 +228,10 @@ def explain_outputs(
 
 def _assumed(arguments: Mapping[str, Any], residuals: str | Residuals, deny: Sequence[str]) -> Subject:
     """Return the subject with a distribution from residuals; an adapter would read another one."""
-    adapter = arguments.get("adapter")
-    if adapter is not None:
-        raise InputError(f"explain.adapter must be None where residuals are asked for; got {adapter!r}. Keep one.")
-    chosen = runner.choose_adapter(arguments["model"], runner.RESIDUALS, deny)[0]
-    return runner.lay_over(make_subject(**{**arguments, "adapter": chosen}), residuals, deny)
+    if (given := arguments.get("adapter")) is not None:
+        raise InputError(f"explain.adapter must be None where residuals are asked for; got {given!r}. Keep one.")
+    adapter, _ = runner.choose_adapter(arguments["model"], runner.RESIDUALS, deny)
+    return runner.lay_over(make_subject(**{**arguments, "adapter": adapter}), residuals, deny)
 
 
 def _try(subject: Subject) -> Distribution:

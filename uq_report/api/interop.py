@@ -20,8 +20,7 @@ from ..core.support.arrays import AnyArray, FloatArray
 from ..core.support.errors import InputError, MissingDependencyError, UnsupportedError, nearest, words_of
 from ..core.traits.interop import from_frame, mean_measure, numeric_target, to_frame
 from ..document.plots.frames import choose
-from ..evidence import columns as col
-from ..evidence import ids
+from ..evidence import columns as col, ids
 from ..evidence.importance import WithLosses
 from ..evidence.profiles import DalexProfile
 from ..evidence.rows import Attributions

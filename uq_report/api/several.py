@@ -16,8 +16,7 @@ from ..core.support.calls import answering
 from ..core.support.errors import InputError
 from ..core.support.text import clean, file_stem
 from ..document.plots.picture import pictured, stacked
-from ..evidence import columns as col
-from ..evidence import run_folder
+from ..evidence import columns as col, run_folder
 from ..evidence.finding import SEVERITIES
 from ..evidence.outcomes import LOG_SCORE, scores_of
 from ..reading.rating import rating
@@ -137,23 +136,20 @@ class AuditRuns(ByName[AuditRun]):
             run.write(base / place, chosen, **style)
             files = report_names(chosen, style.get("template", "audit"), run.run.denied)
             rows.append(_row(name, run, tuple(Link(file, f"./{quote(place)}/{quote(file)}") for file in files)))
-        page = render(None, "overview", document=_overview(rows), paged=False)
+        document = Overview(
+            title="Audits of all outputs",
+            as_of=max((row.as_of for row in rows), default=""),
+            generator=f"uq_report {plugins.versions(['uq_report']).get('uq_report', '')}".strip(),
+            caption=_CAPTION,
+            source="Made from the runs beside it",
+            rows=tuple(rows),
+        )
+        page = render(None, "overview", document=document, paged=False)
         return run_folder.write_files(base, {PAGE: page.encode()})
 
     def __repr__(self) -> str:
         """Return the names of the outputs, and the recommendation for each."""
         return "\n".join(f"{clean(name)}: {rating(run.run.outcomes).text}" for name, run in self.items())
-
-
-def _overview(rows: list[Row]) -> Overview:
-    return Overview(
-        title="Audits of all outputs",
-        as_of=max((row.as_of for row in rows), default=""),
-        generator=f"uq_report {plugins.versions(['uq_report']).get('uq_report', '')}".strip(),
-        caption=_CAPTION,
-        source="Made from the runs beside it",
-        rows=tuple(rows),
-    )
 
 
 def _row(name: str, run: AuditRun, links: tuple[Link, ...]) -> Row:

@@ -13,6 +13,7 @@ from ..core.support.errors import InputError, nearest
 from ..core.support.numbers import interval, number
 from ..core.support.text import clean
 from ..evidence import columns as col
+from ..reading.tables import is_blank
 
 MAX_ROWS = 60
 _NAMES = (
@@ -123,7 +124,7 @@ def compact(estimates: pd.DataFrame) -> pd.DataFrame:
     >>> compact(pd.DataFrame(rows)).to_dict("records")
     [{'feature': 'a', 'nll': '0.123', 'interval': '0.100 to 0.140'}]
     """
-    shown = [name for name in _NAMES if name in estimates and not _blank(estimates[name])]
+    shown = [name for name in _NAMES if name in estimates and not is_blank(estimates[name])]
     measures = estimates[col.MEASURE].unique()
     heading = col.ESTIMATE
     if len(measures) == 1 and measures[0]:
@@ -134,7 +135,7 @@ def compact(estimates: pd.DataFrame) -> pd.DataFrame:
     intervals = pd.Series([interval(*pair) for pair in ends], index=estimates.index, dtype=object)
     if (intervals != "").any():
         table["interval"] = intervals
-    if col.VERDICT in estimates and not _blank(estimates[col.VERDICT]):
+    if col.VERDICT in estimates and not is_blank(estimates[col.VERDICT]):
         table[col.VERDICT] = estimates[col.VERDICT].map(_cell)
     return table
 
@@ -168,7 +169,3 @@ def _cell(value: Any) -> str:
     if isinstance(value, float):
         return "" if pd.isna(value) else number(value)
     return "" if value is None or value is pd.NA else clean(value)
-
-
-def _blank(column: pd.Series[Any]) -> bool:
-    return bool((column.isna() | (column.astype(str) == "")).all())

@@ -22,8 +22,7 @@ from ..core.support.text import clean
 from ..document.plots.frames import RowLabels
 from ..document.plots.picture import pictured, placed, save_figure, stacked, to_svg
 from ..document.plots.profile import CURVES
-from ..evidence import columns as col
-from ..evidence import ids, run_folder
+from ..evidence import columns as col, ids, run_folder
 from ..evidence.codec import dumps
 from ..evidence.finding import by_cause
 from ..evidence.run import Run, RunChanges
@@ -31,8 +30,7 @@ from ..reading.rating import rating
 from ..reading.run_reader import RunReader
 from ..render.environment import render
 from ..report.answer.section import answer_of, as_lines
-from ..runner import changes as runner_changes
-from ..runner import figures
+from ..runner import changes as runner_changes, figures
 from .interop import SHAP_PLOTS, shap_figure, to_dalex, to_shap
 from .reports import FORMATS, renderers, reports_of
 from .showing import in_notebook, open_file, show, show_page
@@ -68,9 +66,8 @@ def row_labels(subject: Subject, feature: str) -> RowLabels:
 def _thirds(feature: str, values: pd.Series[float]) -> RowLabels:
     cuts = sorted(set(np.nanquantile(values, [k / PARTS for k in range(1, PARTS)]).tolist()))
     texts = [number(cut) for cut in cuts]
-    names = [f"at most {texts[0]}"]
-    names += [f"{low} to {high}" for low, high in pairwise(texts)]
-    names += [f"above {texts[-1]}"]
+    between = (f"{low} to {high}" for low, high in pairwise(texts))
+    names = [f"at most {texts[0]}", *between, f"above {texts[-1]}"]
     place = np.searchsorted(cuts, values, side="left")
     labels = [names[k] if known else "missing" for k, known in zip(place, values.notna(), strict=True)]
     order = [name for name in (*names, "missing") if name in set(labels)]

@@ -9,11 +9,7 @@ import typer
 
 from ..core.support.errors import DONE, INTERRUPTED, USAGE
 from ..ops import caches
-from . import audits as audits
-from . import doctor as doctor
-from . import history as history
-from . import schedules as schedules
-from . import verify as verify
+from . import audits as audits, doctor as doctor, history as history, schedules as schedules, verify as verify
 from .shared import Mistake, app, errors_reported, print_line, reopen_streams, takes_any_text, unprinted
 
 

@@ -78,8 +78,7 @@ def sign(  # noqa: PLR0913, PLR0917 - flags
     The signature of an anchor (CMS) is a file of its own: anchor.json.p7s beside anchor.json.
     """
     from ..ops.anchors import is_anchor, sign_anchor
-    from ..ops.signing import SignatureTerms, is_encrypted, load_signer, stamper
-    from ..ops.signing import sign as signed
+    from ..ops.signing import SignatureTerms, is_encrypted, load_signer, sign as signed, stamper
 
     terms = SignatureTerms(field, reason, certify, timestamp_url, draft)
     signer = load_signer(key, cert, chain or (), _passphrase() if is_encrypted(key) else None)

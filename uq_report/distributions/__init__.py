@@ -11,37 +11,30 @@ Examples
 """
 
 from ..core.support.errors import nearest
-from .families.categorical import Categorical as Categorical
-from .families.categorical import Ordinal as Ordinal
-from .families.gamma import Beta as Beta
-from .families.gamma import Gamma as Gamma
-from .families.laplace import HalfNormal as HalfNormal
-from .families.laplace import Laplace as Laplace
-from .families.laplace import Logistic as Logistic
+from .families.categorical import Categorical as Categorical, Ordinal as Ordinal
+from .families.gamma import Beta as Beta, Gamma as Gamma
+from .families.laplace import HalfNormal as HalfNormal, Laplace as Laplace, Logistic as Logistic
 from .families.normal import Normal as Normal
-from .families.poisson import NegativeBinomial as NegativeBinomial
-from .families.poisson import Poisson as Poisson
+from .families.poisson import NegativeBinomial as NegativeBinomial, Poisson as Poisson
 from .families.student_t import StudentT as StudentT
 from .families.tweedie import Tweedie as Tweedie
-from .families.weibull import LogLogistic as LogLogistic
-from .families.weibull import LogNormal as LogNormal
-from .families.weibull import Weibull as Weibull
+from .families.weibull import LogLogistic as LogLogistic, LogNormal as LogNormal, Weibull as Weibull
 from .mixtures.categorical_mixture import CategoricalMixture as CategoricalMixture
 from .mixtures.mixture import Mixture as Mixture
 from .mixtures.normal_mixture import NormalMixture as NormalMixture
-from .tables.draws import CountDraws as CountDraws
-from .tables.draws import Draws as Draws
-from .tables.intervals import Intervals as Intervals
-from .tables.intervals import LabelSets as LabelSets
+from .tables.draws import CountDraws as CountDraws, Draws as Draws
+from .tables.intervals import Intervals as Intervals, LabelSets as LabelSets
 from .tables.piecewise import Histogram as Histogram
 from .tables.quantiles import Quantiles as Quantiles
 from .tables.smoothed import Smoothed as Smoothed
 from .tables.survival import Survival as Survival
 from .wrappers.censored import Censored as Censored
-from .wrappers.wrapping import Discretised as Discretised
-from .wrappers.wrapping import Scipy as Scipy
-from .wrappers.wrapping import Truncated as Truncated
-from .wrappers.wrapping import ZeroInflated as ZeroInflated
+from .wrappers.wrapping import (
+    Discretised as Discretised,
+    Scipy as Scipy,
+    Truncated as Truncated,
+    ZeroInflated as ZeroInflated,
+)
 
 
 def __getattr__(name: str) -> object:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from . import columns as col
-from . import ids
+from . import columns as col, ids
 from .view import UNKNOWN, EstimateLine, View
 
 # items: of `Cid`, of `Redundancy`, of `AgreementPairs`

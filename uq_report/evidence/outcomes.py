@@ -11,8 +11,7 @@ import numpy as np
 
 from ..core.statistics.verdicts import SampleSize, equivalence, within
 from ..core.support.numbers import number
-from . import columns as col
-from . import ids
+from . import columns as col, ids
 from .information import ItemLine
 from .run import Run
 from .view import UNKNOWN, View

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import Any, NamedTuple
 
-from . import columns as col
-from . import ids
+from . import columns as col, ids
 from .information import ItemLine
 from .view import UNKNOWN, EstimateLine, View
 

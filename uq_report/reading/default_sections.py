@@ -102,25 +102,19 @@ def _interaction(e: RunReader, result: Result) -> list[Block]:
 
 def _profile(e: RunReader, result: Result) -> list[Block]:
     """Return figures of the first features or pairs; the points are in the evidence."""
-    surface = (result.frame[col.FEATURE_2].astype(str) != "").any()
-    blocks = _surfaces(e, result) if surface else _curves(e, result)
+    frame = result.frame
+    pairs = list(dict.fromkeys(zip(frame[col.FEATURE].astype(str), frame[col.FEATURE_2].astype(str), strict=True)))
+    if any(other for _, other in pairs):
+        noun, jobs = "pair", [(pair, measure) for pair in pairs[:PROFILES] for measure in measures_of(result)]
+        blocks = [_surface(e, result, pair, measure, k) for k, (pair, measure) in enumerate(jobs, 1)]
+    else:
+        noun, features = "feature", [feature for feature, _ in pairs]
+        blocks = [_curve(e, result, feature, k) for k, feature in enumerate(features[:PROFILES], 1)]
+        blocks += ends_table(e, result, features, f"{result.id}-table")
+    if len(pairs) > PROFILES:
+        more = count(len(pairs) - PROFILES, f"further {noun}")
+        blocks.append(Paragraph(text=f"{more}: see the evidence {result.id}."))
     return [*blocks, *([Paragraph(text=notes_of(result))] if result.notes else [])]
-
-
-def _curves(e: RunReader, result: Result) -> list[Block]:
-    features = [str(f) for f in dict.fromkeys(result.frame[col.FEATURE])]
-    blocks = [_curve(e, result, feature, k) for k, feature in enumerate(features[:PROFILES], 1)]
-    return [
-        *blocks,
-        *ends_table(e, result, features, f"{result.id}-table"),
-        *_further(result, len(features), "feature"),
-    ]
-
-
-def _further(result: Result, total: int, noun: str) -> list[Block]:
-    """Return the number of profiles without a figure."""
-    more = count(total - PROFILES, f"further {noun}")
-    return [Paragraph(text=f"{more}: see the evidence {result.id}.")] if total > PROFILES else []
 
 
 def _curve(e: RunReader, result: Result, feature: str, ordinal: int) -> Block:
@@ -129,13 +123,6 @@ def _curve(e: RunReader, result: Result, feature: str, ordinal: int) -> Block:
     ranges = (range_words(table[table[col.MEASURE] == m], e.words(m)) for m in located)
     alt = " ".join(filter(None, (f"{clean(result.title)} of {name(feature)}.", *ranges)))
     return _figure(e, result, f": {name(feature)}. {intervals_caption(table)}", alt, ordinal, feature=feature)
-
-
-def _surfaces(e: RunReader, result: Result) -> list[Block]:
-    pairs = list(dict.fromkeys(zip(result.frame[col.FEATURE], result.frame[col.FEATURE_2], strict=True)))
-    jobs = [(pair, measure) for pair in pairs[:PROFILES] for measure in measures_of(result)]
-    blocks = [_surface(e, result, pair, measure, k) for k, (pair, measure) in enumerate(jobs, 1)]
-    return [*blocks, *_further(result, len(pairs), "pair")]
 
 
 def _surface(e: RunReader, result: Result, pair: tuple[str, str], measure: str, ordinal: int) -> Block:

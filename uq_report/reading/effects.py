@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from operator import attrgetter
 from typing import Any, NamedTuple
 
+import numpy as np
 import pandas as pd
 
 from ..core.model.results import Result
@@ -13,6 +14,7 @@ from ..core.statistics.curve_gap import CurveGap, parting
 from ..document.plots.frames import has_interval
 from ..evidence import columns as col
 from ..evidence.frozen import once
+from ..evidence.view import by_key
 from .run_reader import RunReader
 from .sentences import where
 
@@ -69,12 +71,9 @@ def curve(result: Result | None, measure: str, feature: str) -> pd.DataFrame:
 @once
 def _curves(result: Result) -> Mapping[tuple[str, str], list[int]]:
     """Return the positions of the estimates of each measure and feature, without missing ones."""
-    table, curves = result.estimates, defaultdict[tuple[str, str], list[int]](list)
-    there = table[col.ESTIMATE].notna().tolist()
-    for at, key in enumerate(zip(table[col.MEASURE], table[col.FEATURE], strict=True)):
-        if there[at]:
-            curves[key].append(at)
-    return curves
+    table = result.estimates
+    keys = list(zip(table[col.MEASURE], table[col.FEATURE], strict=True))
+    return by_key((keys[at], at) for at in np.flatnonzero(table[col.ESTIMATE].notna()).tolist())
 
 
 def has_levels(points: pd.DataFrame) -> bool:
@@ -106,6 +105,9 @@ def move(points: pd.DataFrame) -> Move | None:
     return Move(low, high, turns)
 
 
+_height = attrgetter("estimate")
+
+
 def _turns(points: Sequence[Point]) -> tuple[Point, ...]:
     """Return the start, the turning points and the end, each apart from the one before by its interval."""
     low = high = points[0]
@@ -125,10 +127,6 @@ def _turns(points: Sequence[Point]) -> tuple[Point, ...]:
         if point.upper < nearest.lower or point.lower > nearest.upper:
             turns[end] = point
     return tuple(turns)
-
-
-def _height(point: Point) -> float:
-    return point.estimate
 
 
 def _point(row: pd.Series[Any]) -> Point:

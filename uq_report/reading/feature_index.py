@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from itertools import chain, zip_longest
 
-from ..evidence import columns as col
-from ..evidence import ids
+from ..evidence import columns as col, ids
 from ..evidence.importance import CoverCorrected, PfiLine
 from ..evidence.profiles import Ale, HStatisticView, Pdp
 from ..evidence.view import by_feature, lines_of, of_measure

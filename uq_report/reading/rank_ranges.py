@@ -14,8 +14,7 @@ import pandas as pd
 from ..core.model.results import MeasureFacts, Result
 from ..core.statistics.ranking import ranks
 from ..document.plots.frames import has_interval, places_words, tied
-from ..evidence import columns as col
-from ..evidence import ids
+from ..evidence import columns as col, ids
 from ..evidence.importance import ABOUT_0, NEGATIVE, POSITIVE, UNDETERMINED, ShapImportance
 from ..evidence.information import AgreementView
 from ..evidence.run import Run
@@ -72,6 +71,12 @@ class RankedFeature(NamedTuple):
         return f"{tie}{places_words(self.first, self.last)}"
 
 
+class RankedLine(EstimateLine):
+    """An importance, and why its interval is unreliable."""
+
+    unreliable: str = ""
+
+
 @dataclass(frozen=True)
 class FeatureRanking:
     """One measure of a result over features, the leading first, and the ranks that each feature may have.
@@ -119,17 +124,9 @@ class FeatureRanking:
         return bool(self.features) and all(line.by_intervals for line in self.features.values())
 
     @cached_property
-    def lines(self) -> Mapping[str, EstimateLine]:
+    def lines(self) -> Mapping[str, RankedLine]:
         """The estimates by feature."""
-        return by_feature(of_measure(lines_of(self.result, EstimateLine), self.measure))
-
-    @property
-    def unreliable(self) -> Mapping[str, str]:
-        """Why intervals are unreliable, for those features only."""
-        if col.DISTRUST not in self.table.columns:
-            return {}
-        rows = zip(self.table[col.FEATURE], self.table[col.DISTRUST], strict=True)
-        return {str(feature): str(reason) for feature, reason in rows if reason}
+        return by_feature(of_measure(lines_of(self.result, RankedLine), self.measure))
 
 
 def ranked_features(

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from ..core.support.text import count
 from ..document.document import Badge
 from ..document.text import clean, first_sentence, items, joined, name
-from ..evidence.finding import SEVERITIES, Finding, Outcome, Waiver
+from ..evidence.finding import SEVERITIES, Finding, Outcome, Waived
 from ..evidence.run import Run
 from ..evidence.subject import SubjectFacts
+from ..evidence.view import by_key
 from .run_reader import FAILED, SEVERITY_TONES, gate_of, not_acceptable
 
 FIT, CONDITIONAL = Badge("Fit for purpose", "good"), Badge("Fit for purpose with conditions", "warning")
@@ -168,25 +170,22 @@ def _reason(words: str, findings: Iterable[Finding]) -> str:
 def _conditions(ended: Sequence[Outcome], causes: Mapping[str, Sequence[Finding]]) -> tuple[UseCondition, ...]:
     """Return a condition for each code, or for each remedy of a code."""
     waivers = [waived for outcome in ended for waived in outcome.waived]
-    shared: dict[tuple[str, str], list[str]] = {}
-    for finding in (finding for group in causes.values() for finding in group):
-        waiver = next((waived.waiver for waived in waivers if waived.finding == finding), None)
-        own = CONDITIONS.get(finding.code) or _imperative(finding)
-        text = own if waiver is None else _accepted(waiver)
-        shared.setdefault((clean(finding.code, 20), text), []).extend(finding.features)
+    every = [finding for group in causes.values() for finding in group]
+    shared = by_key(((clean(each.code, 20), _condition(each, waivers)), each.features) for each in every)
     return tuple(
         UseCondition(code, text.replace("{features}", joined(items(of), 3) or "the attribute"), of)
         for (code, text), features in shared.items()
-        for of in [tuple(dict.fromkeys(features))]
+        for of in [tuple(dict.fromkeys(chain.from_iterable(features)))]
     )
 
 
-def _accepted(waiver: Waiver) -> str:
-    return f"calibration that is not acceptable is accepted by {name(waiver.owner)} until {clean(waiver.expires, 20)}"
-
-
-def _imperative(finding: Finding) -> str:
-    """Return what is to be done about a finding, inside a sentence."""
+def _condition(finding: Finding, waivers: Iterable[Waived]) -> str:
+    """Return what must hold after a finding, inside a sentence: who accepted it, else what is to be done."""
+    if waiver := next((waived.waiver for waived in waivers if waived.finding == finding), None):
+        until = f"until {clean(waiver.expires, 20)}"
+        return f"calibration that is not acceptable is accepted by {name(waiver.owner)} {until}"
+    if finding.code in CONDITIONS:
+        return CONDITIONS[finding.code]
     text = (first_sentence(finding.remedy) or f"Resolve: {clean(finding.title)}").rstrip(".")
     return f"{text[0].lower()}{text[1:]}" if text[1:2].islower() else text
 

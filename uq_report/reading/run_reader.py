@@ -16,8 +16,7 @@ from ..core.support.errors import UnsupportedError
 from ..document.document import Badge, Cell, Section, Tone
 from ..document.plots.frames import words
 from ..document.text import ABSENT, clean, items, joined, name, sentence
-from ..evidence import columns as col
-from ..evidence import ids
+from ..evidence import columns as col, ids
 from ..evidence.codec import dumps
 from ..evidence.finding import SEVERITIES, Finding, Outcome, Waived
 from ..evidence.importance import directed
@@ -279,9 +278,7 @@ def as_cell(value: Any) -> Cell:
 
 def version(environment: Mapping[str, Any], package: str) -> str:
     """Return a package's recorded version, or the empty string."""
-    nested = environment.get("packages")
-    versions = {**environment, **(nested if isinstance(nested, Mapping) else {})}
-    return str(versions.get(package) or versions.get(package.replace("_", "-")) or "")
+    return str(environment.get(package) or environment.get(package.replace("_", "-")) or "")
 
 
 def severity_badge(severity: str) -> Badge:

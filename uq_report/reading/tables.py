@@ -117,7 +117,7 @@ def plain_table(
     ends = {c: pair for c in frame.columns if (pair := _ends(frame, str(c)))}
     idle = HIDDEN.union(*ends.values(), (col.STD_ERROR,) if col.ESTIMATE in ends else ())
     order = sorted(frame.columns, key=lambda c: FIRST.index(c) if c in FIRST else len(FIRST))
-    printed = [c for c in order if c not in idle and not _is_blank(frame[c])] or order[:1]
+    printed = [c for c in order if c not in idle and not is_blank(frame[c])] or order[:1]
     columns, cells = [], []
     for c in printed:
         kind: Any = "text" if c in ends else _kind(frame[c])
@@ -127,7 +127,7 @@ def plain_table(
             cells.append([value_words(*row) if pd.notna(row[0]) else None for row in limits])
         elif c == col.MEASURE:
             cells.append([WORDS.get(m) or e.words(str(m), result).title for m in frame[c]])
-        elif c == col.ITEM and (col.FEATURE not in frame or _is_blank(frame[col.FEATURE])):
+        elif c == col.ITEM and (col.FEATURE not in frame or is_blank(frame[col.FEATURE])):
             cells.append([key_words(str(value)) for value in frame[c]])
         elif c in FIRST or kind != "text":
             cells.append([WORDS.get(value, value) for value in frame[c]])
@@ -155,7 +155,8 @@ def _ends(frame: pd.DataFrame, column: str) -> tuple[str, str] | None:
     return ends if {*ends} <= {*frame.columns} and frame[ends[0]].notna().any() else None
 
 
-def _is_blank(column: pd.Series[Any]) -> bool:
+def is_blank(column: pd.Series[Any]) -> bool:
+    """Say whether a column has nothing to show."""
     return bool((column.isna() | column.astype(str).eq("")).all())
 
 

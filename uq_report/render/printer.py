@@ -18,8 +18,7 @@ from datetime import UTC, datetime
 from typing import Any, BinaryIO
 
 import pydyf
-from weasyprint import HTML
-from weasyprint import Attachment as PdfAttachment
+from weasyprint import HTML, Attachment as PdfAttachment
 from weasyprint.urls import FatalURLFetchingError, URLFetcher
 
 from ..core.support.errors import RenderError, words_of

@@ -10,9 +10,7 @@ from numbers import Integral, Real
 from typing import TypeGuard
 from unicodedata import normalize
 
-from ..core.support.numbers import DIGITS, SPACE, fixed, infinite
-from ..core.support.numbers import number as rounded
-from ..core.support.numbers import places as places_of
+from ..core.support.numbers import DIGITS, SPACE, fixed, infinite, number as rounded, places as places_of
 from ..document.document import Badge, Cell, Column, Tint
 
 # Control characters but tab and line ends, direction marks, the byte-order mark, non-characters, lone surrogates:

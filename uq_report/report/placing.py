@@ -14,8 +14,7 @@ from ..document import slots
 from ..document.blocks import make_section, paragraphs
 from ..document.document import Callout, Section
 from ..document.text import clean, joined, name, spaced
-from ..evidence import columns as col
-from ..evidence import ids
+from ..evidence import columns as col, ids
 from ..reading.default_sections import part
 from ..reading.run_reader import RunReader, SectionPlugin
 from ..runner import plugins

@@ -56,10 +56,16 @@ def choose_adapter(model: Any, adapter: str | Adapter | None = None, deny: Seque
                 "It needs name, api_version, matches, predict and batch_rows."
             )
         return adapter, "given by the user"
+    if isinstance(model, type):
+        raise InputError(
+            f"model must be a fitted model; got the class {model.__name__} itself. Make an object of it and fit it."
+        )
     adapters = _all_adapters(deny)
     closest = _closest(model, adapters)
     if closest is None:
-        raise InputError(_none_matches(model, adapters))
+        best = _best(model, adapters)
+        got = f"{_name(model)}, which {best.lacks}"
+        raise InputError(f"model must give a distribution of the target for every row; got {got}. {to_type(best.code)}")
     return _combining(closest[0], model, deny), closest[1]
 
 
@@ -77,7 +83,7 @@ def _combining(adapter: Adapter, model: Any, deny: Sequence[str]) -> Adapter:
 
 
 def lay_over(subject: Subject, residuals: str | Residuals, deny: Sequence[str] = ()) -> Subject:
-    """Return the subject with a distribution from residuals laid over its model's predictions.
+    """Return the subject with a distribution from residuals laid over its model's predictions, by its adapter.
 
     A distribution that the model has by itself is not used, and the assumption says so.
 
@@ -86,7 +92,7 @@ def lay_over(subject: Subject, residuals: str | Residuals, deny: Sequence[str] =
     InputError
         If there are no rows to take residuals from, or the model is no regressor.
     """
-    adapter: Any = choose_adapter(subject.model, RESIDUALS, deny)[0]
+    adapter: Any = subject.adapter
     return cast("Subject", adapter.laid_over(subject, Residuals.of(residuals), _own(subject, deny)))
 
 
@@ -139,21 +145,6 @@ def _all_adapters(deny: Sequence[str]) -> list[Adapter]:
         except PluginError as error:
             _log.warning("%s", error)
     return adapters
-
-
-def line_to_type(model: Any, deny: Sequence[str] = ()) -> str:
-    """Return the lines that explain a model, with what it lacks where no adapter reads it as it is."""
-    adapters = _all_adapters(deny)
-    return _EXPLAIN if _closest(model, adapters) is not None else _best(model, adapters).code
-
-
-def _none_matches(model: Any, adapters: list[Adapter]) -> str:
-    """Say why no adapter reads `model`, and what to type for it."""
-    if isinstance(model, type):
-        return f"model must be a fitted model; got the class {model.__name__} itself. Make an object of it and fit it."
-    best = _best(model, adapters)
-    got = f"{_name(model)}, which {best.lacks}"
-    return f"model must give a distribution of the target for every row; got {got}. {to_type(best.code)}"
 
 
 def _best(model: Any, adapters: list[Adapter]) -> Advice:
@@ -231,7 +222,8 @@ def pick_output(
 def _unnamed(arguments: Mapping[str, Any], names: tuple[str, ...], deny: Sequence[str]) -> str:
     """Say that an output must be named, and what to type for the first."""
     first = names[0] if names[0].isdigit() else repr(names[0])
-    line = line_to_type(_picked(arguments, 0, names, deny)[0]["model"], deny)
+    model, adapters = _picked(arguments, 0, names, deny)[0]["model"], _all_adapters(deny)
+    line = _EXPLAIN if _closest(model, adapters) is not None else _best(model, adapters).code
     named = line.replace("output=0", f"output={first}")
     code = named if named != line or "output=" in line else line.replace("X, y", f"X, y, output={first}")
     who = type(arguments["model"]).__name__

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from functools import cached_property
 from time import perf_counter
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import Any
 
 from ..core.engine.fast_path_evaluator import Engine, FastPath, Progress, first_distribution
 from ..core.explainer import Costs, Explainer, runs_after
@@ -23,7 +23,7 @@ from ..core.model.subject import Subject
 from ..core.predictive import Distribution
 from ..core.support import errors
 from ..core.support.arrays import FloatArray
-from ..core.support.errors import Cause, InputError, PluginError, UnsupportedError, UQReportError
+from ..core.support.errors import InputError, PluginError, UnsupportedError, UQReportError
 from ..core.support.limits import limited
 from ..core.traits.stochastic import first_gap, head_readings, two_calls
 from ..evidence import codec
@@ -117,7 +117,7 @@ def _begun(subject: Subject, settings: Settings, progress: Callback | None, watc
         not_run=(*prepared.not_run, *provenance.denied(settings)),
     )
     engine.limits, watch.of_workers = watch.exceeded if watch.limited else None, lambda: engine.worker_seconds
-    return _Audit(subject, settings, engine, dist, catalog, prepared, start, progress, watch)
+    return _Audit(settings, engine, dist, catalog, prepared, start, progress, watch)
 
 
 def _check_rows(subject: Subject) -> None:
@@ -205,18 +205,10 @@ def single(
     return results
 
 
-class SkipReason(NamedTuple):
-    """Why an explainer gives no results: in words, and by which kind of cause."""
-
-    reason: str
-    cause: Cause
-
-
 @dataclass
 class _Audit:
     """The state of a run in work; `dist` is of the subject's rows, or of the few that a limit of time left room for."""
 
-    subject: Subject
     settings: Settings
     engine: Engine
     dist: Distribution
@@ -261,32 +253,32 @@ class _Audit:
         plugin = plugins.named(self.catalog[plugins.EXPLAINERS], name, "explainer")
         _ = plugin.foreign and self._readings
         start = perf_counter()
-        halt = self._blocked(explainer) or self._passed_over(name) or self._attempt(name, explainer)
+        halt = self._blocked(name, explainer) or self._passed_over(name) or self._attempt(name, explainer)
         self._check_data(plugin)
         if plugin.foreign and self._readings:
             self._check_model(plugin, self._readings)
         self.seconds[f"explainers.{name}"] = taken = perf_counter() - start
         if halt:
-            self.halted[name] = NotRun(name, "explainers", *halt)
+            self.halted[name] = halt
         if self.costs[name]:
             self.row_seconds = min(self.row_seconds, math.inf if halt else taken / self.costs[name], self.watch.pace)
 
     def _check_data(self, plugin: Plugin) -> None:
         """Refuse an audit whose data an explainer changed: every later number would be of other data."""
-        before, now = self.facts.subject["hashes"], hashes(self.subject)
+        before, now = self.facts.subject["hashes"], hashes(self.engine.subject)
         if changed := [key for key in now if now[key] != before[key]]:
             raise _intrusion(plugin, f"the data as they are; it changed {', '.join(changed)}")
 
     @cached_property
     def _readings(self) -> Mapping[str, FloatArray]:
         """Predictions of a few rows before any foreign explainer runs; empty where calls of the model differ anyway."""
-        fixed = isinstance(self.subject.adapter, FixedRowsOnly)
-        return {} if fixed or two_calls(self.subject) else head_readings(self.subject)
+        fixed = isinstance(self.engine.subject.adapter, FixedRowsOnly)
+        return {} if fixed or two_calls(self.engine.subject) else head_readings(self.engine.subject)
 
     def _check_model(self, plugin: Plugin, before: Mapping[str, FloatArray]) -> None:
         """Refuse an audit whose model an explainer changed: every later number would be of another model."""
         try:
-            gap = first_gap(before, head_readings(self.subject))
+            gap = first_gap(before, head_readings(self.engine.subject))
         except UQReportError as error:
             raise _intrusion(plugin, f"the model as it is; since then {error.args[0].removesuffix('.')}") from error
         if gap:
@@ -299,7 +291,7 @@ class _Audit:
         for name, explainer in self.prepared.explainers.items():
             if self.settings.time_limit is not None and isinstance(explainer, Costs):
                 with suppress(UQReportError):  # what is wrong with it, it says when it runs
-                    costs[name] = explainer.cost(self.subject, self.engine.bound(name))
+                    costs[name] = explainer.cost(self.engine.subject, self.engine.bound(name))
         return costs
 
     def _seconds(self, name: str) -> float:
@@ -311,35 +303,35 @@ class _Audit:
             return 0.0
         return self.costs[name] * min(self.row_seconds, self.engine.row_seconds)
 
-    def _passed_over(self, name: str) -> SkipReason | None:
+    def _passed_over(self, name: str) -> NotRun | None:
         """Say why an explainer is not begun, and what it would have cost; or nothing."""
         rows, seconds = self.costs[name], self._seconds(name)
         reason = self.watch.exceeded() or self.watch.misfit(seconds)
         takes = f" and take at least about {about(seconds)}" if seconds else ""
         cost = f": it would predict about {rows} rows{takes}" if rows else ""
-        return SkipReason(f"{reason}{cost}", "limit") if reason else None
+        return NotRun(name, "explainers", f"{reason}{cost}", "limit") if reason else None
 
-    def _blocked(self, explainer: Explainer) -> SkipReason | None:
+    def _blocked(self, name: str, explainer: Explainer) -> NotRun | None:
         """Say what keeps an explainer from running, or nothing; a need that did not run hands on its cause."""
         halted = {entry.name: entry for entry in self.facts.not_run if entry.group == "explainers"} | self.halted
         for need in explainer.needs:
             if need not in self.results:
                 entry = halted.get(need, NotRun(need, "explainers", "it is not installed", "missing library"))
-                return SkipReason(f"it needs {need}, which did not run: {entry.reason}", entry.cause)
+                return replace(entry, name=name, reason=f"it needs {need}, which did not run: {entry.reason}")
         reason = _unsupported(explainer, self.dist)
-        return SkipReason(reason, "model") if reason else None
+        return NotRun(name, "explainers", reason, "model") if reason else None
 
-    def _attempt(self, name: str, explainer: Explainer) -> SkipReason | None:
+    def _attempt(self, name: str, explainer: Explainer) -> NotRun | None:
         """Run one explainer and keep its results, or say why there are none."""
         try:
             engine = self.engine.bound(name)
             with limited(engine.check):
-                results = explainer.explain(self.subject, engine, MappingProxyType(self.results))
+                results = explainer.explain(self.engine.subject, engine, MappingProxyType(self.results))
             self.results[name] = self._saved(explainer, results)
         except errors.FOREIGN as error:  # foreign code: whatever it raises becomes the reason in the report
             if not isinstance(error, UQReportError):
                 _log.warning("explainer %s failed", name, exc_info=True)
-            return SkipReason(errors.words_of(error), errors.cause_of(error))
+            return NotRun(name, "explainers", errors.words_of(error), errors.cause_of(error))
         return None
 
     def _saved(self, explainer: Explainer, new: Sequence[Result]) -> tuple[Result, ...]:

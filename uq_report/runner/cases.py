@@ -17,15 +17,14 @@ from ..core.engine.evaluator import rows_of
 from ..core.engine.fast_path_evaluator import Engine
 from ..core.model.adapter import FixedRowsOnly
 from ..core.model.measures import DECOMPOSITION, LOSS, Measure
-from ..core.model.results import MeasureFacts, Result
+from ..core.model.results import Result
 from ..core.model.subject import Subject
 from ..core.model.variants import composed_rows
 from ..core.predictive import Distribution
 from ..core.support.arrays import AnyArray, BoolArray, FloatArray, IntArray, Table, as_numbers, column, take_rows
 from ..core.support.errors import InputError, UnsupportedError, UQReportError, nearest
 from ..core.support.numbers import number
-from ..evidence import columns as col
-from ..evidence import ids
+from ..evidence import columns as col, ids
 from .audit import make_engine, single
 from .prepare import load_fast_paths, load_measures
 from .provenance import measure_facts
@@ -84,7 +83,7 @@ class GowerDomain:
         blocks = (self.distances(rows[start : start + step]) for start in range(0, len(rows), step))
         return np.concatenate([np.partition(block, at, axis=1)[:, at] for block in blocks])
 
-    @property
+    @cached_property
     def limit(self) -> float:
         """The distance beyond which a row is outside."""
         return float(np.quantile(self.kth(self.reference, own=True), 1 - self.share))
@@ -214,19 +213,16 @@ def source_of(subject: Subject, row: Any, y: Any = None) -> CaseSource:
 
 def _as_rows(subject: Subject, row: Any) -> pd.DataFrame:
     """Return a new observation as a frame of the subject's features."""
-    if isinstance(row, pd.Series):
-        row = row.to_dict()
-    if isinstance(row, Mapping):
-        frame = pd.DataFrame({str(name): [value] for name, value in row.items()})
-    elif isinstance(row, pd.DataFrame):
-        frame = row.rename(columns=str)
-    elif isinstance(row, np.ndarray | list | tuple) and np.size(row) == len(subject.features):
-        frame = pd.DataFrame([list(np.ravel(np.asarray(row, dtype=object)))], columns=list(subject.features))
-    else:
+    if isinstance(row, np.ndarray | list | tuple) and np.size(row) == len(subject.features):
+        row = dict(zip(subject.features, np.ravel(np.asarray(row, dtype=object)), strict=True))
+    if isinstance(row, pd.Series | Mapping):
+        row = pd.DataFrame({name: [value] for name, value in row.items()})
+    if not isinstance(row, pd.DataFrame):
         raise InputError(
             f"case.row must be a row number, or a frame, mapping or list of one value for each of "
             f"{len(subject.features)} features; got a {type(row).__name__}."
         )
+    frame = row.rename(columns=str)
     lacking = [name for name in subject.features if name not in frame]
     extra = [str(name) for name in frame if name not in subject.features]
     if lacking or extra or len(frame) != 1:
@@ -278,40 +274,42 @@ def case_facts(
     engine = make_engine(subject, load_measures(settings.deny), settings, None, load_fast_paths(settings))
     dist, decide = engine.baseline, _decider(threshold)
     kept = _kept(engine)
-    shown = engine.select(measures)[0] if measures is not None else _shown(kept)
+    shown = [measure.name for measure in (engine.select(measures)[0] if measures is not None else _shown(kept))]
     rows, decisions = engine.unchanged(kept), decide(dist)
-    uncertainty = next((measure.name for measure in kept if measure.name in UNCERTAIN), "")
-    reference = _reference(source, engine)
-    parts, notes = _attributed(subject, row, shown, settings)
-    domain = tried = None
-    if len(reference.table) < LEAST:
+    attributions, notes = _attributed(subject, row, shown, settings)
+    domain = CaseDomain.of(source, engine)
+    if domain is None:
         notes.append(
             f"Domain and changes were not assessed: there are fewer than {LEAST} observations to compare with."
         )
-    else:
-        domain = CaseDomain.of(subject, row, reference)
     if isinstance(subject.adapter, FixedRowsOnly):
         notes.append("Profiles and changes are not available: only predictions are at hand, not the model.")
-    elif domain is not None:
-        tried = TriedValues.of(domain, decide, kept, engine)
-    own = dict(zip([measure.name for measure in kept], rows[:, row], strict=True))
+        tried = None
+    else:
+        tried = None if domain is None else _tried(domain, decide, kept, engine)
     others = rows if source.known else np.delete(rows, row, axis=1)
-    of_uncertainty = [others[m] for m, measure in enumerate(kept) if measure.name == uncertainty]
-    median = float(np.median(of_uncertainty)) if of_uncertainty else np.nan
+    k, uncertainty = next(((k, m.name) for k, m in enumerate(kept) if m.name in UNCERTAIN), (0, ""))
+    sides = float(rows[k, row]), float(np.median(others[k]))
     decision = "" if decisions is None else str(decisions[row])
+    facts = measure_facts(kept, dist)
+    table = pd.DataFrame([(name, fact.title, fact.unit, fact.role) for name, fact in facts.items()])
+    percentiles = [_percentile(own, rest) for own, rest in zip(rows[:, row], others, strict=True)]
+    cells = [subject.values(name)[row] for name in subject.features]
     return CaseFacts(
         label=f"observation {row}" if source.known else "new observation",
         subject=subject,
         row=row,
-        values=_values(subject, row),
-        measures=_measures(measure_facts(kept, dist), rows[:, row], others),
+        values=pd.DataFrame({"feature": list(subject.features), "value": pd.Series(cells, dtype=object)}),
+        measures=table.set_axis(["measure", "title", "unit", "role"], axis=1).assign(
+            value=rows[:, row], percentile=percentiles
+        ),
         distribution=_distribution(dist.take(np.array([row]))),
         decision=decision,
-        attributions=parts,
-        profiles=pd.DataFrame() if tried is None else tried.profiles(subject, [measure.name for measure in shown]),
-        neighbours=pd.DataFrame() if domain is None else domain.neighbours(subject),
-        domain=None if domain is None else domain.facts(subject),
-        changes=pd.DataFrame() if tried is None else tried.changes(subject, own, decision, uncertainty, median),
+        attributions=attributions,
+        profiles=pd.DataFrame() if tried is None else _profiles(tried, shown),
+        neighbours=pd.DataFrame() if domain is None else domain.neighbours(),
+        domain=None if domain is None else domain.facts(),
+        changes=pd.DataFrame() if tried is None else _changes(tried, decision, uncertainty, *sides),
         groups=_groups(source, kept, rows, decisions),
         notes=(*notes, *_decision_note(dist, threshold)),
         uncertainty=uncertainty,
@@ -333,77 +331,64 @@ def _shown(kept: Sequence[Measure]) -> tuple[Measure, ...]:
 
 
 def _attributed(
-    subject: Subject, row: int, shown: Sequence[Measure], settings: Settings
+    subject: Subject, row: int, shown: Sequence[str], settings: Settings
 ) -> tuple[tuple[Result, ...], list[str]]:
     """Return the Shapley values of one observation, or why there are none."""
-    options = {"measures": tuple(measure.name for measure in shown), "rows": (row,), "n_rows": 0}
+    options = {"measures": tuple(shown), "rows": (row,), "n_rows": 0}
     try:
         return single(subject, ids.SHAP, options, settings), []
     except UQReportError as error:
         return (), [f"Shapley values are not available: {error}"]
 
 
-class CaseReference(NamedTuple):
-    """Observations to compare with, their outcomes, and what they are."""
-
-    table: Table
-    y: AnyArray | None
-    what: str
-
-
-def _reference(source: CaseSource, engine: Engine) -> CaseReference:
-    """Return training observations, at most `MOST`; without any the others of the test sample."""
-    subject = source.subject
-    if subject.train is not None:
-        table, y, what = *subject.train, "training observations"
-        keep = np.arange(len(table))
-    else:
-        table, y, what = subject.X, subject.y, "other observations of the test sample"
-        keep = np.delete(np.arange(subject.n), source.row)
-    if len(keep) > MOST:
-        keep = np.sort(engine.rng("case").choice(keep, MOST, replace=False))
-    return CaseReference(take_rows(table, keep), None if y is None else y[keep], what)
-
-
 @dataclass(frozen=True)
 class CaseDomain:
-    """The reference observations with the one explained last, `numbers` for distances, and their own distances."""
+    """Reference observations with the one explained last, as a table and as `numbers`, and their own distances.
 
-    reference: CaseReference
+    `what` they are, and their outcomes `y`.
+    """
+
+    subject: Subject
     pool: Table
+    y: AnyArray | None
+    what: str
     numbers: FloatArray
     space: GowerDomain
-    limit: float
 
     @classmethod
-    def of(cls, subject: Subject, row: int, reference: CaseReference) -> CaseDomain:
-        """Measure the distances among the reference observations."""
-        own = take_rows(subject.X, np.array([row]))
-        if isinstance(own, pd.DataFrame):
-            parts = [pd.DataFrame(reference.table).set_axis(own.columns, axis=1), own]
-            pool: Table = pd.concat(parts, ignore_index=True)
+    def of(cls, source: CaseSource, engine: Engine) -> CaseDomain | None:
+        """Take at most `MOST` training observations, without any the others of the test sample; None if too few."""
+        subject = source.subject
+        if subject.train is not None:
+            table, y, what = *subject.train, "training observations"
+            keep = np.arange(len(table))
         else:
-            pool = np.vstack([reference.table, own])
+            table, y, what = subject.X, subject.y, "other observations of the test sample"
+            keep = np.delete(np.arange(subject.n), source.row)
+        if len(keep) < LEAST:
+            return None
+        if len(keep) > MOST:
+            keep = np.sort(engine.rng("case").choice(keep, MOST, replace=False))
+        near, own = take_rows(table, keep), take_rows(subject.X, np.array([source.row]))
+        if isinstance(own, pd.DataFrame):
+            pool: Table = pd.concat([pd.DataFrame(near).set_axis(own.columns, axis=1), own], ignore_index=True)
+        else:
+            pool = np.vstack([near, own])
         kinds = [subject.kinds[name] for name in subject.features]
-        cells = [pd.Series(column(pool, j)) for j in range(len(kinds))]
-        numbers = np.column_stack([as_numbers(values, kind) for values, kind in zip(cells, kinds, strict=True)])
+        numbers = np.column_stack([as_numbers(pd.Series(column(pool, j)), kind) for j, kind in enumerate(kinds)])
         space = GowerDomain(numbers[:-1], np.array([kind != "categorical" for kind in kinds]), NEIGHBOURS)
-        return cls(reference, pool, numbers, space, space.limit)
+        return cls(subject, pool, None if y is None else y[keep], what, numbers, space)
 
-    def inside(self, rows: FloatArray) -> BoolArray:
-        """Say which rows are as near to reference observations as these are to each other."""
-        return self.space.kth(rows) <= self.limit
-
-    def facts(self, subject: Subject) -> DomainFacts:
+    def facts(self) -> DomainFacts:
         """Return whether the observation is within the domain."""
-        own, names = self.numbers[-1], subject.features
-        beyond = tuple(filter(None, (self._beyond(j, names[j], own[j]) for j in range(len(names)))))
-        distance, n = float(self.space.kth(own[None])[0]), len(self.space.reference)
-        return DomainFacts(distance <= self.limit and not beyond, distance, self.limit, self.reference.what, n, beyond)
+        beyond = tuple(filter(None, map(self._beyond, range(len(self.subject.features)))))
+        distance, limit = float(self.space.kth(self.numbers[-1:])[0]), self.space.limit
+        inside = distance <= limit and not beyond
+        return DomainFacts(inside, distance, limit, self.what, len(self.space.reference), beyond)
 
-    def _beyond(self, j: int, name: str, own: float) -> str:
+    def _beyond(self, j: int) -> str:
         """Say how one value is unlike all reference values; empty where it is not."""
-        values = self.space.reference[:, j]
+        name, values, own = self.subject.features[j], self.space.reference[:, j], self.numbers[-1, j]
         known = values[~np.isnan(values)]
         if np.isnan(own):
             return "" if len(known) < len(values) else f"{name} is missing, which it is in none of them"
@@ -413,119 +398,83 @@ class CaseDomain:
             return ""
         return f"{name} is {'below' if own < known.min() else 'above'} their range"
 
-    def neighbours(self, subject: Subject) -> pd.DataFrame:
+    def neighbours(self) -> pd.DataFrame:
         """Return the nearest reference observations with outcomes and feature values."""
         at, apart = self.space.nearest(self.numbers[-1], NEIGHBOURS)
         near = take_rows(self.pool, at)
-        y = {} if self.reference.y is None else {"outcome": pd.Series(self.reference.y[at]).astype(object)}
-        table = {name: pd.Series(column(near, j)).astype(object) for j, name in enumerate(subject.features)}
+        y = {} if self.y is None else {"outcome": pd.Series(self.y[at]).astype(object)}
+        table = {name: pd.Series(column(near, j)).astype(object) for j, name in enumerate(self.subject.features)}
         return pd.DataFrame({"distance": apart, **y, **table})
 
+    def size(self, j: int, donors: IntArray) -> FloatArray:
+        """Return the share of reference observations between the own value of a feature and those of others.
 
-@dataclass(frozen=True)
-class TriedValues:
-    """Predictions of the observation with one feature at a value that a reference observation has.
-
-    Row k has the value of observation ``donor[k]`` of the pool in column ``feature[k]``; `values` has shape
-    (measures, rows).
-    """
-
-    domain: CaseDomain
-    feature: IntArray
-    donor: IntArray
-    measures: tuple[Measure, ...]
-    values: FloatArray
-    decisions: AnyArray | None
-
-    @classmethod
-    def of(cls, domain: CaseDomain, decide: Decide, kept: Sequence[Measure], engine: Engine) -> TriedValues:
-        """Predict all of them at once."""
-        numbers = domain.numbers
-        places = [(j, k) for j in range(numbers.shape[1]) for k in _grid(numbers[:, j], bool(domain.space.ordered[j]))]
-        feature, donor = np.array(places, dtype=np.int64).T
-        dist = engine.predict(composed_rows(domain.pool, _composed(feature, donor, numbers)))
-        usable = tuple(measure for measure in kept if not (measure.needs_base or measure.needs_y))
-        return cls(domain, feature, donor, usable, rows_of(dist, usable, None, None), decide(dist))
-
-    def of_measure(self, name: str) -> FloatArray:
-        """Return one measure of all of them."""
-        return self.values[[measure.name for measure in self.measures].index(name)]
-
-    def profiles(self, subject: Subject, names: Sequence[str]) -> pd.DataFrame:
-        """Return the profiles of measures through the observation, which is where `own` is true."""
-        parts, last = [], len(self.domain.numbers) - 1
-        for j, name in enumerate(subject.features):
-            at = np.flatnonzero(self.feature == j)
-            cells = pd.Series(column(self.domain.pool, j)).iloc[self.donor[at]]
-            numeric = subject.kinds[name] == "numeric"
-            x = cells.to_numpy(float, na_value=np.nan) if numeric else np.arange(len(at), dtype=float)
-            levels = [""] * len(x) if numeric else [str(value) for value in cells]
-            for measure in self.measures:
-                if measure.name in names:
-                    table = {col.FEATURE: name, col.X: x, col.LEVEL: levels, col.MEASURE: measure.name}
-                    own = self.donor[at] == last
-                    parts.append(pd.DataFrame({**table, col.VALUE: self.of_measure(measure.name)[at], "own": own}))
-        frame = pd.concat(parts, ignore_index=True).dropna(subset=[col.X])
-        return frame.sort_values([col.FEATURE, col.MEASURE, col.X], kind="stable", ignore_index=True)
-
-    def changes(
-        self, subject: Subject, own: Mapping[str, float], decision: str, uncertainty: str, median: float
-    ) -> pd.DataFrame:
-        """Return for each feature the smallest change within the domain that matters, smallest first.
-
-        The size of a change is the share of reference observations between the two values; of levels, the share of
-        those that do not have the new one.
+        Of levels and of a missing value, the share of those that do not have the new one.
         """
-        inside = self.domain.inside(
-            np.take_along_axis(self.domain.numbers, _composed(self.feature, self.donor, self.domain.numbers), axis=0)
-        )
-        found = []
-        for what, hit in self._targets(own, decision, uncertainty, median):
-            for j, name in enumerate(subject.features):
-                at = np.flatnonzero(hit & inside & (self.feature == j))
-                if len(at):
-                    sizes = self._sizes(j, at)
-                    best = at[int(np.argmin(sizes))]
-                    found.append((what, name, *self._line(j, best), float(sizes.min()), self._shown(best, uncertainty)))
-        names = ["changes", "feature", "from", "to", "size", "result"]
-        return pd.DataFrame(found, columns=names).sort_values(["changes", "size"], kind="stable", ignore_index=True)
-
-    def _targets(
-        self, own: Mapping[str, float], decision: str, uncertainty: str, median: float
-    ) -> list[tuple[str, BoolArray]]:
-        """Return what a change may do, and which of the tried values do it."""
-        targets = []
-        if self.decisions is not None:
-            targets.append(("decision", np.asarray(self.decisions.astype(str) != decision)))
-        if uncertainty:
-            targets.append(("uncertainty", (self.of_measure(uncertainty) > median) != (own[uncertainty] > median)))
-        return targets
-
-    def _sizes(self, j: int, at: IntArray) -> FloatArray:
-        reference, own = self.domain.space.reference[:, j], self.domain.numbers[-1, j]
-        new = self.domain.numbers[self.donor[at], j]
-        if not self.domain.space.ordered[j] or np.isnan(own):
-            return 1 - (reference[None, :] == new[:, None]).mean(axis=1)
-        below = (reference[None, :] <= new[:, None]).mean(axis=1)
-        return np.abs(below - (reference <= own).mean())
-
-    def _line(self, j: int, k: int) -> tuple[Any, Any]:
-        cells = column(self.domain.pool, j)
-        return cells[len(self.domain.numbers) - 1], cells[self.donor[k]]
-
-    def _shown(self, k: int, uncertainty: str) -> str:
-        """Return decision, prediction and uncertainty after a change, in words."""
-        names = [name for name in ("prediction", uncertainty) if name in {m.name for m in self.measures}]
-        numbers = [f"{name} {number(float(self.of_measure(name)[k]))}" for name in names]
-        decided = [] if self.decisions is None else [f"decision {self.decisions[k]}"]
-        return ", ".join([*decided, *numbers])
+        reference, own, new = self.space.reference[:, j], self.numbers[-1, j], self.numbers[donors, j, None]
+        if not self.space.ordered[j] or np.isnan(own):
+            return np.asarray(1 - (reference == new).mean(axis=1))
+        return np.abs((reference <= new).mean(axis=1) - (reference <= own).mean())
 
 
-def _composed(feature: IntArray, donor: IntArray, numbers: FloatArray) -> IntArray:
-    """Return which row of the pool each cell of the changed observations is taken from."""
-    at = np.full((len(feature), numbers.shape[1]), len(numbers) - 1)
-    at[np.arange(len(feature)), feature] = donor
-    return at
+def _tried(domain: CaseDomain, decide: Decide, kept: Sequence[Measure], engine: Engine) -> pd.DataFrame:
+    """Return the observation with one feature at a value that a reference observation has, a line for each.
+
+    Columns: feature, x, level, own (whether it is the own value), from, to, size of the change, inside the domain, the
+    decision if there is one, and the measures.
+    """
+    numbers, last, parts, cells = domain.numbers, len(domain.numbers) - 1, [], []
+    for j, name in enumerate(domain.subject.features):
+        donors = np.array(_grid(numbers[:, j], bool(domain.space.ordered[j])))
+        at = np.full((len(donors), numbers.shape[1]), last)
+        at[:, j] = donors
+        cells.append(at)
+        values = column(domain.pool, j)
+        numeric = domain.subject.kinds[name] == "numeric"
+        table = {
+            col.FEATURE: name,
+            col.X: numbers[donors, j] if numeric else np.arange(len(donors), dtype=float),
+            col.LEVEL: "" if numeric else [str(values[k]) for k in donors],
+            "own": donors == last,
+            "from": pd.Series([values[last]] * len(donors), dtype=object),
+            "to": pd.Series([values[k] for k in donors], dtype=object),
+            "size": domain.size(j, donors),
+        }
+        parts.append(pd.DataFrame(table))
+    places = np.concatenate(cells)
+    dist = engine.predict(composed_rows(domain.pool, places))
+    inside = domain.space.kth(np.take_along_axis(numbers, places, axis=0)) <= domain.space.limit
+    usable = [measure for measure in kept if not (measure.needs_base or measure.needs_y)]
+    values_of = dict(zip([measure.name for measure in usable], rows_of(dist, usable, None, None), strict=True))
+    decisions = decide(dist)
+    decided = {} if decisions is None else {"decision": decisions.astype(str)}
+    return pd.concat(parts, ignore_index=True).assign(inside=inside, **decided, **values_of)
+
+
+def _profiles(tried: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
+    """Return the profiles of measures through the observation, which is where `own` is true."""
+    keys = [col.FEATURE, col.X, col.LEVEL, "own"]
+    long = tried.melt(keys, [name for name in tried if name in names], col.MEASURE, col.VALUE).dropna(subset=[col.X])
+    ordered = long.sort_values([col.FEATURE, col.MEASURE, col.X], kind="stable", ignore_index=True)
+    return ordered[[col.FEATURE, col.X, col.LEVEL, col.MEASURE, col.VALUE, "own"]]
+
+
+def _changes(tried: pd.DataFrame, decision: str, uncertainty: str, own: float, median: float) -> pd.DataFrame:
+    """Return for each feature the smallest change within the domain that matters, smallest first.
+
+    One matters that changes the decision, or takes the uncertainty from its `own` value across the `median`.
+    """
+    hits = {"decision": tried["decision"] != decision} if decision else {}
+    if uncertainty:
+        hits["uncertainty"] = (tried[uncertainty] > median) != (own > median)
+    found = []
+    for what, hit in hits.items():
+        by_size = tried[hit & tried["inside"]].sort_values("size", kind="stable")
+        for line in by_size.drop_duplicates(col.FEATURE).to_dict("records"):
+            words = [f"{name} {number(line[name])}" for name in ("prediction", uncertainty) if name in line]
+            result = ", ".join([f"decision {line['decision']}", *words] if decision else words)
+            found.append((what, line[col.FEATURE], line["from"], line["to"], line["size"], result))
+    return pd.DataFrame(found, columns=["changes", "feature", "from", "to", "size", "result"])
 
 
 def _grid(values: FloatArray, ordered: bool) -> list[int]:
@@ -555,18 +504,6 @@ def _decision_note(dist: Distribution, threshold: float | None) -> tuple[str, ..
     if "proba" in dist.supports:
         return (f"Decision rule: {'the most probable class' if dist.rule is None else dist.rule.words}.",)
     return () if threshold is not None else ("There is no decision: none was defined by a threshold.",)
-
-
-def _values(subject: Subject, row: int) -> pd.DataFrame:
-    cells = [subject.values(name)[row] for name in subject.features]
-    return pd.DataFrame({"feature": list(subject.features), "value": pd.Series(cells, dtype=object)})
-
-
-def _measures(facts: Mapping[str, MeasureFacts], own: FloatArray, others: FloatArray) -> pd.DataFrame:
-    percentile = [_percentile(value, rest) for value, rest in zip(own, others, strict=True)]
-    rows = [(name, fact.title, fact.unit, fact.role) for name, fact in facts.items()]
-    table = pd.DataFrame(rows, columns=["measure", "title", "unit", "role"])
-    return table.assign(value=own, percentile=percentile)
 
 
 def _percentile(value: float, others: FloatArray) -> float:

@@ -7,7 +7,7 @@ importances is itself an importance of the difference, row by row, and its inter
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,8 +22,7 @@ from ..core.statistics.score_intervals import auc_rows
 from ..core.support.arrays import FloatArray
 from ..core.support.errors import InputError
 from ..distributions import Categorical
-from ..evidence import columns as col
-from ..evidence import ids
+from ..evidence import columns as col, ids
 from ..evidence.importance import ABOUT_0, NEGATIVE, POSITIVE
 from ..evidence.run import Run
 from .differences import Difference
@@ -33,6 +32,7 @@ COVERS = "new test samples, paired"
 SCORES = ("loss", "nll", "entropy")
 UNLIKE = "one model predicts classes and the other numbers"
 NOT_RELIED_ON = (ABOUT_0, NEGATIVE)
+MODELS = ("champion", "challenger")
 VERDICTS = ("champion_verdict", "challenger_verdict")
 LISTED = (
     "Listed if the importance is positive in one model, about 0 or negative in the other, and the paired interval of "
@@ -64,22 +64,13 @@ def check_pair(champion: Subject, challenger: Subject) -> None:
 
 def compare(champion: Run, challenger: Run, engines: tuple[Engine, Engine]) -> tuple[Result, ...]:
     """Return ``compare.scores``, ``compare.importance`` and ``compare.reliance``, challenger less champion."""
-    paired = _Paired(Sampling.of(engines[0].subject), engines[0].confidence)
-    importance = _importance((champion, challenger), paired)
+    importance = _importance((champion, challenger), Sampling.of(engines[0].subject), engines[0].confidence)
     return (compare_scores(engines), importance, _reliance(importance))
-
-
-class _Paired(NamedTuple):
-    """How rows enter a mean, and the level of the intervals."""
-
-    sampling: Sampling
-    confidence: float
 
 
 def compare_scores(engines: tuple[Engine, Engine], benchmark: str = "") -> Diagnostic:
     """Compare the mean scores of the two models' own predictions; a `benchmark` is the label of the second."""
-    paired = _Paired(Sampling.of(engines[0].subject), engines[0].confidence)
-    apart = _apart(engines)
+    sampling, apart = Sampling.of(engines[0].subject), _apart(engines)
     chosen = [engine.select(() if apart else SCORES) for engine in engines]
     omissions = {o.measure: o for _, omitted in chosen for o in omitted}
     if apart:
@@ -92,15 +83,15 @@ def compare_scores(engines: tuple[Engine, Engine], benchmark: str = "") -> Diagn
             reason = f"{name} is infinite for {infinite[0]} rows of the champion and {infinite[1]} of the challenger"
             omissions[name] = Omission(name, "", reason)
         else:
-            table.append(_line(name, "", (before[name], after[name]), paired))
-    estimates = pd.DataFrame(table, columns=[*ESTIMATE_COLUMNS, "champion", "challenger"])
+            table.append(_line(name, "", (before[name], after[name]), sampling, engines[0].confidence))
+    estimates = pd.DataFrame(table, columns=[*ESTIMATE_COLUMNS, *MODELS])
     return Diagnostic(
         id=ids.COMPARE_SCORES,
         explainer="compare",
         title=f"{'Benchmark less model' if benchmark else 'Challenger less champion'}: scores and uncertainty",
         frame=estimates.assign(item="difference", x=np.nan, value=estimates[col.ESTIMATE])[list(Diagnostic.columns)],
         estimates=estimates,
-        notes=("Differences are of the same observations, so their intervals are paired.", *paired.sampling.notes()),
+        notes=("Differences are of the same observations, so their intervals are paired.", *sampling.notes()),
         omissions=tuple(omissions.values()),
         meta={"benchmark": benchmark} if benchmark else {},
     )
@@ -131,25 +122,27 @@ def _row_scores(engine: Engine, measures: Iterable[Measure]) -> dict[str, FloatA
     return scores
 
 
-def _importance(runs: tuple[Run, Run], paired: _Paired) -> Importance:
+def _importance(runs: tuple[Run, Run], sampling: Sampling, confidence: float) -> Importance:
     """Compare permutation importances; a conservative interval, which keeps the noise of the shuffles in."""
     sides, omissions = _sides(runs)
-    table, frames = [], [pd.DataFrame(columns=list(Importance.columns))]
-    for measure, feature in [pair for pair in sides[0].lines if pair in sides[1].lines] if sides else ():
-        before, after = (side.rows.of(measure, feature) for side in sides)
-        verdicts = [side.lines[measure, feature][col.VERDICT] for side in sides]
-        line = _line(measure, feature, (before, after), paired)
-        table.append(line | dict(zip(VERDICTS, verdicts, strict=True)))
-        frames.append(_repeats(sides, measure, feature))
+    table, frame = [], pd.DataFrame(columns=list(Importance.columns))
+    if sides:
+        first, second = (side.frame for side in sides)
+        joined = first.merge(second, on=[col.MEASURE, col.FEATURE, col.REPEAT], suffixes=("_0", "_1"))
+        frame = joined.assign(value=joined["value_1"] - joined["value_0"])[list(Importance.columns)]
+    for pair in [pair for pair in sides[0].lines if pair in sides[1].lines] if sides else ():
+        before, after = (side.rows.of(*pair) for side in sides)
+        verdicts = (side.lines[pair][col.VERDICT] for side in sides)
+        table.append(_line(*pair, (before, after), sampling, confidence) | dict(zip(VERDICTS, verdicts, strict=True)))
     return Importance(
         id=ids.COMPARE_IMPORTANCE,
         explainer="compare",
         title="Challenger minus champion: permutation importance",
-        frame=pd.concat(frames[1:] or frames, ignore_index=True),
-        estimates=pd.DataFrame(table, columns=[*ESTIMATE_COLUMNS, "champion", "challenger", *VERDICTS]),
+        frame=frame,
+        estimates=pd.DataFrame(table, columns=[*ESTIMATE_COLUMNS, *MODELS, *VERDICTS]),
         notes=(
             "Both models saw the same permutations of the same observations, so intervals are paired.",
-            *paired.sampling.notes(),
+            *sampling.notes(),
         ),
         omissions=tuple(omissions),
     )
@@ -202,20 +195,11 @@ def _sides(runs: tuple[Run, Run]) -> tuple[list[_Side], list[Omission]]:
     return sides, alone
 
 
-def _repeats(sides: Sequence[_Side], measure: str, feature: str) -> pd.DataFrame:
-    """Return the differences shuffle by shuffle."""
-    first, second = (f[(f[col.MEASURE] == measure) & (f[col.FEATURE] == feature)] for f in (s.frame for s in sides))
-    joined = first.merge(second, on=[col.MEASURE, col.FEATURE, col.REPEAT], suffixes=("_0", "_1"))
-    return joined.assign(value=joined["value_1"] - joined["value_0"])[list(Importance.columns)]
-
-
-def _line(measure: str, feature: str, rows: tuple[FloatArray, FloatArray], paired: _Paired) -> dict[str, object]:
+def _line(
+    measure: str, feature: str, rows: tuple[FloatArray, FloatArray], sampling: Sampling, confidence: float
+) -> dict[str, object]:
     """Return the means of both and of their difference, with its paired interval."""
-    pair = Difference.paired(*rows, paired.sampling)
-    has_error = math.isfinite(pair.error)
-    numbers = (pair.difference, pair.error, *pair.interval(paired.confidence))
-    facts = (paired.confidence, COVERS) if has_error else (np.nan, "none")
-    return dict(zip(ESTIMATE_COLUMNS, (measure, feature, *numbers, *facts), strict=True)) | {
-        "champion": pair.before,
-        "challenger": pair.now,
-    }
+    pair = Difference.paired(*rows, sampling)
+    facts = (confidence, COVERS) if math.isfinite(pair.error) else (np.nan, "none")
+    numbers = (pair.difference, pair.error, *pair.interval(confidence), *facts, pair.before, pair.now)
+    return dict(zip((*ESTIMATE_COLUMNS, *MODELS), (measure, feature, *numbers), strict=True))

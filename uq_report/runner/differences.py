@@ -33,8 +33,7 @@ from ..core.model.sampling import Sampling, t_quantile
 from ..core.statistics.inference import CONFIDENCE
 from ..core.statistics.verdicts import holm
 from ..core.support.arrays import FloatArray, IntArray
-from ..evidence import codec, ids
-from ..evidence import columns as col
+from ..evidence import codec, columns as col, ids
 from ..evidence.run import Run, ValueChange
 
 PAIRED = "same observations, paired"
@@ -118,8 +117,7 @@ class _Rows(NamedTuple):
     `fixed`: whether what results are conditional on (a background drawn from the training rows) is the same.
     """
 
-    same: bool
-    plain: bool
+    paired: bool
     maybe_same: bool
     fixed: bool
     units: int
@@ -137,7 +135,7 @@ class _Rows(NamedTuple):
         maybe_same = equal("X") or (equal("y") and before["n"] == now["n"])
         reference = equal("train_X") or (equal("X") and not (before.get("has_train") or now.get("has_train")))
         fixed = reference and previous.settings.get("seed") == run.settings.get("seed")
-        return cls(equal("X"), plain, maybe_same, fixed, units)
+        return cls(equal("X") and plain, maybe_same, fixed, units)
 
 
 def _change(
@@ -193,7 +191,7 @@ def _difference(key: _Key, results: tuple[Result, Result], values: tuple[_Record
     errors = [float(value[col.STD_ERROR]) for value in values]
     dof = max(1, min([rows.units - 1, *(int(r.meta.get(col.DEGREES_OF_FREEDOM, rows.units - 1)) for r in results)]))
     error, how = (sum(errors), BOUND) if rows.maybe_same else (math.hypot(*errors), INDEPENDENT)
-    pairs = _pairs(key, results, (a, b)) if rows.same and rows.plain else None
+    pairs = _pairs(key, results, (a, b)) if rows.paired else None
     if pairs is not None:
         error, how, dof = pairs.error, pairs.how, min(dof, pairs.dof)
     difference = 0.0 if abs(b - a) <= ROUNDING * max(abs(a), abs(b), error) else b - a

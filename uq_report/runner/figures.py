@@ -43,41 +43,28 @@ def draw(
     UnsupportedError
         If nothing is drawn for this result or its kind.
     """
-    return draw_with(figure or _figure_of(result, frozenset(deny)), result, others, **choice)
+    drawn = figure or _figure_of(result, frozenset(deny))
+    companions = drawn.companions if isinstance(drawn, TakesCompanions) else {}
+    by_id = {other.id: other for other in others}
+    keys = {argument: f"{result.explainer}.{part}" for argument, part in companions.items()}
+    choice = {argument: by_id[key] for argument, key in keys.items() if key in by_id} | choice
+    parameters = list(signature(drawn.draw).parameters.values())[1:]
+    known = [parameter.name for parameter in parameters]
+    wrong = next((name for name in choice if name not in known), None)
+    if wrong is not None and all(parameter.kind is not Parameter.VAR_KEYWORD for parameter in parameters):
+        raise _unknown(wrong, [name for name in known if name not in companions], result)
+    return drawn.draw(result, **choice)
 
 
-def draw_with(figure: FigurePlugin, result: Result, others: Iterable[Result] = (), **choice: Any) -> style.Figure:
-    """Draw one result by a figure, which takes the companions it names from `others`."""
-    if isinstance(figure, TakesCompanions):
-        by_id = {other.id: other for other in others}
-        keys = {argument: f"{result.explainer}.{part}" for argument, part in figure.companions.items()}
-        choice = {argument: by_id[key] for argument, key in keys.items() if key in by_id} | choice
-    _refuse_unknown(figure, result, choice)
-    return figure.draw(result, **choice)
-
-
-def choices_of(figure: FigurePlugin) -> tuple[str, ...] | None:
-    """Return the names of what a figure lets its caller choose; None where it takes any."""
-    parameters = list(signature(figure.draw).parameters.values())[1:]
-    if any(parameter.kind is Parameter.VAR_KEYWORD for parameter in parameters):
-        return None
-    return tuple(parameter.name for parameter in parameters)
-
-
-def _refuse_unknown(figure: FigurePlugin, result: Result, choice: Iterable[str]) -> None:
-    """Refuse a choice that the figure has not, with those that it has and the values of the result."""
-    known = choices_of(figure)
-    own = set(figure.companions) if isinstance(figure, TakesCompanions) else set()
-    wrong = [] if known is None else [name for name in choice if name not in known]
-    if wrong and known is not None:
-        offered = [name for name in known if name not in own]
-        values = {name: _values(result, name) for name in offered}
-        listed = "; ".join(f"{name}{f' ({words})' if words else ''}" for name, words in values.items()) or "none"
-        hint = nearest(wrong[0], offered)
-        hint = f" {hint}" if hint.startswith("Did you mean") else ""
-        raise InputError(
-            f"plot.{wrong[0]} must be a choice of the figure of {result.id!r}; it is not.{hint} Choices: {listed}."
-        )
+def _unknown(name: str, offered: list[str], result: Result) -> InputError:
+    """Return the refusal of a choice that a figure has not, with those that it has and the values of the result."""
+    values = {each: _values(result, each) for each in offered}
+    listed = "; ".join(f"{each}{f' ({words})' if words else ''}" for each, words in values.items()) or "none"
+    hint = nearest(name, offered)
+    hint = f" {hint}" if hint.startswith("Did you mean") else ""
+    return InputError(
+        f"plot.{name} must be a choice of the figure of {result.id!r}; it is not.{hint} Choices: {listed}."
+    )
 
 
 def _values(result: Result, name: str) -> str:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field, fields, is_dataclass, replace
+from dataclasses import field, replace
 from time import perf_counter
 from typing import Any, NamedTuple
 
 import pandas as pd
 
 from ..checks.rule import Check
-from ..core.model.results import ESTIMATE_COLUMNS, Diagnostic, Result
+from ..core.model.results import Diagnostic, Result, bare_estimates
 from ..core.support.errors import FOREIGN, PluginError, words_of
 from ..evidence import codec, ids
 from ..evidence.finding import SEVERITIES, Finding, Outcome, RuleRecord, Waived, Waiver
@@ -19,6 +19,7 @@ from ..evidence.run import NotRun, Run
 from ..reading.rating import NO_VERDICT, rating
 from . import plugins
 from .plugins import Catalog
+from .provenance import options_of
 from .settings import Settings, WaiverSettings
 
 _log = logging.getLogger(__name__)
@@ -50,8 +51,11 @@ def judge(catalog: Catalog, checks: Mapping[str, Check], run: Run, settings: Set
         check = checks.get(plugin.name)
         start = perf_counter()
         try:
-            outcome = _left_out(plugin.name, run) if check is None else outcome_of(check, run)
-            outcome = waive(outcome, settings.waivers, run.as_of)
+            if check is None:
+                reason = next((n.reason for n in run.not_run if (n.group, n.name) == ("checks", plugin.name)), "")
+                outcome = Outcome(check=plugin.name, state="skipped", reason=reason, title=plugin.name)
+            else:
+                outcome = waive(outcome_of(check, run), settings.waivers, run.as_of)
         except FOREIGN as error:  # foreign code: a failing check is told, and the others go on
             _log.warning("check %s failed", plugin.name, exc_info=True)
             reason = f"it failed: {words_of(error)}"
@@ -82,11 +86,6 @@ def _waiver(finding: Finding, waivers: Iterable[WaiverSettings], as_of: str) -> 
         if fits and as_of <= waiver.expires:
             return Waiver(**waiver.model_dump())
     return None
-
-
-def _left_out(name: str, run: Run) -> Outcome:
-    reason = next((entry.reason for entry in run.not_run if (entry.group, entry.name) == ("checks", name)), "")
-    return Outcome(check=name, state="skipped", reason=reason, title=name)
 
 
 def outcome_of(check: Check, run: Run) -> Outcome:
@@ -125,7 +124,7 @@ def _breaches(finding: Finding, rules: Mapping[str, RuleRecord], evidence: Colle
 
 FACTORS = (0.5, 2.0)
 NONE = "none"
-COLUMNS = ("item", "stated", "factor", "code", "about", "before", "after", "recommendation")
+COLUMNS = ("stated", "factor", "code", "about", "before", "after", "recommendation")
 
 
 def sensitivity(checks: Mapping[str, Check], run: Run, waivers: Sequence[WaiverSettings]) -> tuple[Diagnostic, ...]:
@@ -135,40 +134,36 @@ def sensitivity(checks: Mapping[str, Check], run: Run, waivers: Sequence[WaiverS
     """
     lines: list[dict[str, Any]] = []
     judged = [checks[outcome.check] for outcome in run.outcomes if outcome.state not in NO_VERDICT]
-    options = [(check, name) for check in judged for name in _thresholds(check)]
+    options = [(check, name, stated) for check in judged for name, stated in _thresholds(check).items()]
     if not options:
         return ()
-    for check, name in options:
-        stated = getattr(check, name)
+    for check, name, stated in options:
         for factor in FACTORS:
             outcome = _again(check, {name: factor * stated}, run, waivers)
             if outcome is None:
                 continue
             ended = tuple(outcome if each.check == check.name else each for each in run.outcomes)
-            line = {"measure": "", "feature": "", "covers": "none", "estimate": factor * stated, "stated": stated}
-            line |= {"item": f"{check.name}.{name}", "factor": factor, "recommendation": rating(ended).text}
+            line = {"measure": "", "feature": "", "item": f"{check.name}.{name}", "x": factor, "value": factor * stated}
+            line |= {"stated": stated, "factor": factor, "recommendation": rating(ended).text}
             lines += [line | change for change in _changes(run.outcomes, outcome)]
-    estimates = pd.DataFrame(lines, columns=[*ESTIMATE_COLUMNS, *COLUMNS])
-    numbers = ["estimate", "std_error", "lower", "upper", "confidence", "stated", "factor"]
-    estimates[numbers] = estimates[numbers].astype(float)
-    frame = estimates.assign(x=estimates["factor"], value=estimates["estimate"])[list(Diagnostic.columns)]
+    table = pd.DataFrame(lines, columns=[*Diagnostic.columns, *COLUMNS])
+    table = table.astype(dict.fromkeys(("x", "value", "stated", "factor"), float))
     result = Diagnostic(
         id=ids.SENSITIVITY,
         explainer=ids.SENSITIVITY,
         title="Sensitivity of findings and recommendation to thresholds",
-        frame=frame,
-        estimates=estimates,
+        frame=table[list(Diagnostic.columns)],
+        estimates=bare_estimates(table, "item", *COLUMNS),
         notes=("One threshold at a time is halved and doubled, and the saved evidence is judged again.",),
         meta={"varied": len(options), "recommendation": rating(run.outcomes).text},
     )
     return (result,)
 
 
-def _thresholds(check: Check) -> Iterator[str]:
-    """Yield the options of a check that are numbers with a fraction, but not counts."""
-    names: list[str] = [option.name for option in fields(check)] if is_dataclass(check) else []
-    values = ((name, getattr(check, name)) for name in names)
-    yield from (name for name, value in values if isinstance(value, float) and value > 0)
+def _thresholds(check: Check) -> dict[str, float]:
+    """Return the options of a check that are numbers with a fraction, but not counts."""
+    values = options_of(check)
+    return {name: value for name, value in values.items() if isinstance(value, float) and value > 0}
 
 
 def _again(check: Check, options: Mapping[str, float], run: Run, waivers: Iterable[WaiverSettings]) -> Outcome | None:

@@ -185,28 +185,24 @@ def _hint(name: str, options: Mapping[str, Option], key: str, settings: Iterable
 
 def _types(cls: Any) -> dict[str, Any]:
     """Return the annotations of a class; none where a stranger's cannot be resolved."""
-    try:
+    with suppress(Exception):  # of a name that is there for type checkers only, and whatever else evaluating raises
         return get_type_hints(cls, include_extras=True)
-    except Exception:  # noqa: BLE001 - a name that is there for type checkers only, and whatever else evaluating raises
-        return {}
+    return {}
 
 
 def _adapter(annotation: Any) -> TypeAdapter[Any] | None:
     """Return what checks a type, or None for one that pydantic does not know."""
-    try:
+    with suppress(Exception):  # a stranger's annotation may be anything
         return TypeAdapter(annotation)
-    except Exception:  # noqa: BLE001 - a stranger's annotation may be anything
-        return None
+    return None
 
 
 def _json_type(annotation: Any) -> dict[str, Any]:
     """Return a type as JSON Schema; empty where it has none that stands by itself."""
-    adapter = _adapter(annotation)
-    try:
-        schema = {} if adapter is None else adapter.json_schema()
-    except Exception:  # noqa: BLE001 - as above
-        return {}
-    return {} if "$defs" in schema else schema
+    with suppress(Exception):  # as above
+        schema = TypeAdapter(annotation).json_schema()
+        return {} if "$defs" in schema else schema
+    return {}
 
 
 def _or_one(schema: dict[str, Any]) -> dict[str, Any]:

@@ -15,8 +15,7 @@ from ..core.model.variants import Variant
 from ..core.support.arrays import FloatArray, IntArray, as_numbers
 from ..core.support.errors import InputError, nearest
 from ..document.plots.registered import HISTOGRAM
-from ..evidence import columns as col
-from ..evidence import ids
+from ..evidence import columns as col, ids
 from .provenance import measure_facts
 
 LEAF = 30  # observations of a subgroup, at least
@@ -65,65 +64,60 @@ def permuted(
             )
     if not chosen:
         raise InputError(f"importance.measures must apply here; got {omitted[0].measure!r}: {omitted[0].reason}.")
-    names = tuple(features or subject.targets)
-    before = engine.unchanged(chosen)
-    rows, after = np.empty((len(chosen), len(names), subject.n)), []
-    frames: list[pd.DataFrame] = []
-    for j, feature in enumerate(names):
+    before, after = engine.unchanged(chosen), dict[str, FloatArray]()
+    for feature in features or subject.targets:
         donors = _donors(engine, feature, method, permutations)
         variants = [Variant(subject.positions(feature), donors=donor) for donor in donors]
-        values = np.concatenate([g.values for g in engine.evaluate(variants, chosen, total=len(variants))], axis=1)
-        changes = values - before[:, None]
-        rows[:, j] = changes.mean(axis=1)
-        after.append(values)
-        means = np.average(changes, axis=2, weights=subject.weights)
-        frames += [
-            pd.DataFrame({"measure": measure.name, "feature": feature, "repeat": range(len(donors)), "value": means[m]})
-            for m, measure in enumerate(chosen)
-        ]
-    frame = pd.concat(frames, ignore_index=True)[list(Importance.columns)]
-    estimates = bare_estimates(frame.groupby([col.MEASURE, col.FEATURE], sort=False)[col.VALUE].mean().reset_index())
+        groups = engine.evaluate(variants, chosen, total=len(variants))
+        after[feature] = np.concatenate([group.values for group in groups], axis=1)
+    changes = {feature: values - before[:, None] for feature, values in after.items()}
+    means = {feature: np.average(change, axis=2, weights=subject.weights) for feature, change in changes.items()}
+    lines = [
+        (measure.name, feature, repeat, value)
+        for feature, of_feature in means.items()
+        for measure, values in zip(chosen, of_feature, strict=True)
+        for repeat, value in enumerate(values)
+    ]
+    frame = pd.DataFrame(lines, columns=list(Importance.columns))
     how = CONDITIONAL if method == "conditional" else "The mean over these permutations, without an interval."
     measured = measure_facts(engine.measures.values(), engine.baseline)
-    facts: dict[str, Any] = {"explainer": ids.PFI, "omissions": omitted, "options": {"method": method}}
-    facts["measures"] = {measure.name: measured[measure.name] for measure in chosen}
-    names_of = tuple(measure.name for measure in chosen)
+    of_chosen = {measure.name: measured[measure.name] for measure in chosen}
+    facts: dict[str, Any] = {"omissions": omitted, "options": {"method": method}, "measures": of_chosen}
+    rows = np.stack([change.mean(axis=1) for change in changes.values()], axis=1)
     main = Importance(
         id=ids.PFI_PERMUTED,
+        explainer=ids.PFI,
         title="Conditional permutation importance" if method == "conditional" else "Importance of given permutations",
         frame=frame,
-        estimates=estimates,
-        rows=RowValues(names_of, names, rows),
+        estimates=bare_estimates(frame.groupby([col.MEASURE, col.FEATURE], sort=False)[col.VALUE].mean().reset_index()),
+        rows=RowValues(tuple(of_chosen), tuple(after), rows),
         notes=(how,),
         **facts,
     )
-    return [main, _distributions(names_of, names, before, after, facts)]
+    distributions = Diagnostic(
+        id=ids.PFI_BEFORE_AFTER,
+        explainer=ids.PFI,
+        title="Share of observations by value, before and after the permutation",
+        frame=_distributions(tuple(of_chosen), before, after),
+        estimates=pd.DataFrame(columns=[*ESTIMATE_COLUMNS]),
+        meta={HISTOGRAM: "share of observations"},
+        **facts,
+    )
+    return [main, distributions]
 
 
-def _distributions(
-    measures: Sequence[str],
-    features: Sequence[str],
-    before: FloatArray,
-    after: Sequence[FloatArray],
-    facts: Mapping[str, Any],
-) -> Diagnostic:
+def _distributions(measures: Sequence[str], before: FloatArray, after: Mapping[str, FloatArray]) -> pd.DataFrame:
     """Return the share of observations in each bin of each measure, before and after permuting each feature."""
-    parts = []
+    lines: list[tuple[str, str, str, float, float]] = []
     for m, measure in enumerate(measures):
-        every = np.concatenate([before[m], *(values[m].ravel() for values in after)])
+        every = np.concatenate([before[m], *(values[m].ravel() for values in after.values())])
         edges = np.histogram_bin_edges(every[np.isfinite(every)], BINS)
-        for j, feature in enumerate(features):
-            for item, values in (("before", before[m]), ("after", after[j][m])):
-                counts = np.histogram(values[np.isfinite(values)], edges)[0] / values.size
-                centres = (edges[1:] + edges[:-1]) / 2
-                parts.append(
-                    pd.DataFrame({"measure": measure, "feature": feature, "item": item, "x": centres, "value": counts})
-                )
-    frame = pd.concat(parts, ignore_index=True)[list(Diagnostic.columns)]
-    title = "Share of observations by value, before and after the permutation"
-    empty = pd.DataFrame(columns=[*ESTIMATE_COLUMNS])
-    meta = {HISTOGRAM: "share of observations"}
-    return Diagnostic(id=ids.PFI_BEFORE_AFTER, title=title, frame=frame, estimates=empty, meta=meta, **facts)
+        centres = (edges[1:] + edges[:-1]) / 2
+        for feature, permuted_values in after.items():
+            for item, values in (("before", before[m]), ("after", permuted_values[m])):
+                shares = np.histogram(values[np.isfinite(values)], edges)[0] / values.size
+                lines += [(measure, feature, item, x, share) for x, share in zip(centres, shares, strict=True)]
+    return pd.DataFrame(lines, columns=list(Diagnostic.columns))
 
 
 def _donors(engine: Engine, feature: str, method: str, permutations: Permutations) -> IntArray:

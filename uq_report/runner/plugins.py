@@ -58,35 +58,14 @@ _CONTRACTS: Mapping[str, tuple[type, tuple[type, ...]]] = {
 _TOOL_EXTRAS = frozenset({"test", "tests", "lint", "dev", "docs"})
 
 
-class ObjectEntry(NamedTuple):
-    """What stands for an entry point where an object was passed in Python."""
-
-    name: str
-    group: str
-    content: Any
-
-    @property
-    def module(self) -> str:
-        """Where the object was made."""
-        return str(getattr(self.content, "__module__", ""))
-
-    @property
-    def value(self) -> str:
-        """The object as an entry point would spell it."""
-        return f"{self.module}:{getattr(self.content, '__name__', self.name)}"
-
-    def load(self) -> Any:
-        """Return the object."""
-        return self.content
-
-
 class Plugin(NamedTuple):
-    """One registered plugin, not imported, or an object of this session."""
+    """One registered plugin, not imported; `content` is the object where one was passed in Python."""
 
     name: str
     distribution: str
     version: str
-    entry: EntryPoint | ObjectEntry
+    entry: EntryPoint
+    content: Any = None
 
     @property
     def group(self) -> str:
@@ -135,7 +114,8 @@ def offered(objects: Iterable[tuple[str, Any]]) -> Iterator[None]:
     for (group, name), content in {(group, content.name): content for group, content in objects}.items():
         known = next((plugin for plugin in find(group) if plugin.name == name), None)
         if known is None or load(known) is not content:
-            new.append(Plugin(name, SESSION, "", ObjectEntry(name, group, content)))
+            spelled = f"{getattr(content, '__module__', '')}:{getattr(content, '__name__', name)}"
+            new.append(Plugin(name, SESSION, "", EntryPoint(name, spelled, group), content))
     token = _OFFERED.set((*_OFFERED.get(), *new))
     try:
         yield
@@ -215,7 +195,7 @@ def load(plugin: Plugin) -> Any:
         If the import fails, or the object breaks its contract; the message names the distribution.
     """
     try:
-        loaded = plugin.entry.load()
+        loaded = plugin.entry.load() if plugin.content is None else plugin.content
     except MissingDependencyError:
         raise
     except FOREIGN as error:  # foreign code is imported: whatever it raises is told with its owner
@@ -300,8 +280,9 @@ def _words(annotation: Any) -> str:
 
 def versions(distributions: Iterable[str]) -> dict[str, str]:
     """Return the versions of distributions and of what they need directly, of those installed."""
-    names = {name for owner in distributions for name in (owner, *_needs(owner))}
-    return dict(sorted(_owner(package) for package in map(_package, names) if package))
+    owners = set(distributions)
+    needs = {name for owner in owners for name, extra in _requirements(owner) if extra not in _TOOL_EXTRAS}
+    return dict(sorted(_owner(package) for package in map(_package, owners | needs) if package))
 
 
 def lacking(plugin: Plugin, loaded: Any) -> str:
@@ -322,11 +303,6 @@ def extras(name: str) -> dict[str, tuple[str, ...]]:
         extra: tuple(sorted({each for each, within in required if within == extra and _normal(each) not in always}))
         for extra in sorted({extra for _, extra in required if extra and extra not in _TOOL_EXTRAS})
     }
-
-
-def _needs(name: str) -> list[str]:
-    """Return the names a distribution requires, extras for its own development apart."""
-    return [library for library, extra in _requirements(name) if extra not in _TOOL_EXTRAS]
 
 
 def _requirements(name: str) -> list[tuple[str, str]]:

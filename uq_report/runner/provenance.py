@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from itertools import chain
 from os import cpu_count
 from types import MappingProxyType
-from typing import Any, cast
+from typing import Any
 
 from ..core.engine.fast_path_evaluator import Engine
 from ..core.explainer import Explainer, HasCard, MethodCard
@@ -25,7 +25,6 @@ from ..core.model.subject import Subject
 from ..core.predictive import Distribution
 from ..core.support.numbers import OUTCOME_UNIT
 from ..core.support.text import count, short
-from ..distributions import Categorical
 from ..evidence import columns as col
 from ..evidence.canonical import plain
 from ..evidence.run import MethodRecord, NotRun, PluginRecord, Run
@@ -52,17 +51,12 @@ def described(
 def measure_facts(measures: Iterable[Measure], dist: Distribution) -> dict[str, MeasureFacts]:
     """Return what readers must know of measures; the unit of a prediction is told in this model's own words."""
     facts = {m.name: MeasureFacts(m.title or m.name, m.unit, m.role, m.direction) for m in measures}
-    unit = _prediction_unit(dist)
     if PREDICTION.name in facts:
+        q: Any = dist
+        probability = "proba" in dist.supports
+        unit = f"probability of {short(str(q.classes[q.positive]), _LABEL)}" if probability else OUTCOME_UNIT
         facts[PREDICTION.name] = replace(facts[PREDICTION.name], unit=unit)
     return facts
-
-
-def _prediction_unit(dist: Distribution) -> str:
-    if "proba" in dist.supports:
-        classes = cast("Categorical", dist)
-        return f"probability of {short(str(classes.classes[classes.positive]), _LABEL)}"
-    return OUTCOME_UNIT
 
 
 def method_of(explainer: Explainer) -> MethodRecord:
@@ -71,9 +65,10 @@ def method_of(explainer: Explainer) -> MethodRecord:
     return MethodRecord(name=explainer.name, section=explainer.section, options=options, card=card_of(explainer))
 
 
-def options_of(explainer: Explainer) -> dict[str, Any]:
-    """Return an explainer's fields, which are its options as used."""
-    return {f.name: getattr(explainer, f.name) for f in fields(explainer)} if is_dataclass(explainer) else {}
+def options_of(plugin: object) -> dict[str, Any]:
+    """Return the fields of an explainer or check, which are its options as used."""
+    options = fields(plugin) if is_dataclass(plugin) else ()
+    return {option.name: getattr(plugin, option.name) for option in options}
 
 
 def card_of(explainer: Explainer) -> MethodCard:

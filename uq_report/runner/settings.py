@@ -283,14 +283,10 @@ class Settings(RunSettings, BudgetSettings):
 
     def recorded(self) -> dict[str, Any]:
         """Return the settings that enter run.json, as JSON values; those without a place in older runs if given."""
-        content = self.model_dump(mode="json", exclude={*MACHINE, "options"})
-        content["options"] = plain(self.options, "options")
-        for key in ("cpu_time", "benchmark"):
-            if content[key] is None:
-                del content[key]
-        if not self.about.signers:
-            del content["about"]["signers"]
-        return content
+        later: dict[str, Any] = {key: True for key in ("cpu_time", "benchmark") if getattr(self, key) is None}
+        later |= {} if self.about.signers else {"about": {"signers"}}
+        dumped = self.model_dump(mode="json", exclude={**dict.fromkeys((*MACHINE, "options"), True), **later})
+        return dumped | {"options": plain(self.options, "options")}
 
 
 P = TypeVar("P", bound=BaseModel)

@@ -18,7 +18,6 @@ from ..document.document import Block, Renderer, Section
 from ..document.plots.registered import FigurePlugin
 from ..reading.run_reader import RunReader, SectionPlugin
 from ..runner import figures, plugins
-from ..runner.figures import draw_with
 from .known import EMPTY, known_document, known_runs, require, require_declared
 
 
@@ -56,8 +55,8 @@ def _figures(cls: type[FigurePlugin]) -> Iterator[Figure]:
             if cls.name == result.id or (cls.name == result.kind and result.id not in others_draw):
                 siblings = [other for other in run.results if other.explainer == result.explainer]
                 with suppress(InputError):  # a result without values may be refused
-                    yield draw_with(cls(), result)
-                    yield draw_with(cls(), result, siblings)
+                    yield figures.draw(result, figure=cls())
+                    yield figures.draw(result, figure=cls(), others=siblings)
 
 
 _PLAIN = (str, int, float, bool, bytes, type(None))

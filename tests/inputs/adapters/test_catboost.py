@@ -17,9 +17,16 @@ from uq_report.inputs.adapters.boosted import CatBoostAdapter
 from uq_report.inputs.adapters.classifier import ClassifierAdapter
 
 from .small_data import AMOUNTS_OR_0, AUDIT, BINARY, COUNTS, FIT, NUMBERS, THREE, X
-from .test_rowwise import BINARY as TWO
-from .test_rowwise import MANY, SCORE, assert_same_bits, of_classes, of_mixtures, rows_of_calls
-from .test_rowwise import X as RANDOM
+from .test_rowwise import (
+    BINARY as TWO,
+    MANY,
+    SCORE,
+    X as RANDOM,
+    assert_same_bits,
+    of_classes,
+    of_mixtures,
+    rows_of_calls,
+)
 from .typed_lines import typed
 from .whole_audit import whole_audit
 

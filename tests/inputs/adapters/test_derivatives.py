@@ -32,8 +32,8 @@ from sklearn.preprocessing import (
     OneHotEncoder,
     PolynomialFeatures,
     RobustScaler,
+    StandardScaler as Standard,
 )
-from sklearn.preprocessing import StandardScaler as Standard
 
 from uq_report.core.engine.fast_path_evaluator import Engine
 from uq_report.core.model.derivatives import DIFFERENCES, Derivatives

@@ -16,8 +16,7 @@ from uq_report.distributions import Gamma, Poisson, Tweedie
 from uq_report.inputs.adapters.glm import GlmAdapter
 
 from .small_data import AMOUNTS, AMOUNTS_OR_0, AUDIT, COUNTS, FIT, X
-from .test_rowwise import SCORE, assert_same_bits
-from .test_rowwise import X as RANDOM
+from .test_rowwise import SCORE, X as RANDOM, assert_same_bits
 from .typed_lines import typed
 from .whole_audit import whole_audit
 

@@ -18,8 +18,7 @@ from uq_report.inputs.adapters.classifier import ClassifierAdapter
 from uq_report.inputs.adapters.ngboost_ import NGBoostAdapter
 
 from .small_data import AMOUNTS, AUDIT, BINARY, COUNTS, FIT, NUMBERS, THREE, X
-from .test_rowwise import MANY, SCORE, assert_same_bits, of_classes
-from .test_rowwise import X as RANDOM
+from .test_rowwise import MANY, SCORE, X as RANDOM, assert_same_bits, of_classes
 from .typed_lines import typed
 from .whole_audit import whole_audit
 

@@ -18,8 +18,7 @@ from uq_report.inputs.adapters.boosted import XGBoostAdapter
 from uq_report.inputs.adapters.classifier import ClassifierAdapter
 
 from .small_data import AMOUNTS, AMOUNTS_OR_0, AUDIT, BINARY, COUNTS, FIT, NUMBERS, THREE, X
-from .test_rowwise import MANY, assert_same_bits, of_classes, rows_of_calls
-from .test_rowwise import X as RANDOM
+from .test_rowwise import MANY, X as RANDOM, assert_same_bits, of_classes, rows_of_calls
 from .typed_lines import typed
 from .whole_audit import whole_audit
 

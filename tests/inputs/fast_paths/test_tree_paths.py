@@ -49,9 +49,7 @@ from uq_report.core.validation.residuals import Residuals
 from uq_report.distributions import Categorical, CategoricalMixture
 from uq_report.inputs.adapters.classifier import ClassifierAdapter
 from uq_report.inputs.adapters.ensemble import EnsembleAdapter
-from uq_report.inputs.fast_paths.trees import path as paths
-from uq_report.inputs.fast_paths.trees import walks as shortcuts
-from uq_report.inputs.fast_paths.trees import walks as walking
+from uq_report.inputs.fast_paths.trees import path as paths, walks as shortcuts, walks as walking
 from uq_report.inputs.fast_paths.trees.forest import Forest, Tree
 from uq_report.inputs.fast_paths.trees.path import TreePath
 from uq_report.inputs.fast_paths.trees.walks import BaseLeaves, Walks, mixed_sums, pick, settled, walk

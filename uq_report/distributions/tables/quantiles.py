@@ -10,8 +10,7 @@ from scipy import special
 from ...core.support.arrays import AnyArray, BoolArray, FloatArray
 from ...core.support.errors import InputError
 from ...core.support.text import count
-from ..numerics.validate import levels as checked_levels
-from ..numerics.validate import numbers, refuse_rows, row_sum
+from ..numerics.validate import levels as checked_levels, numbers, refuse_rows, row_sum
 from .piecewise import DENSITY, WITHOUT_DENSITY, Piecewise
 
 Ties = Literal["refused", "joined", "atoms"]

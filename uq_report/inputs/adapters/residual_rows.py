@@ -18,8 +18,7 @@ from ...core.validation import inputs
 from ...core.validation.multioutput import Output
 from ...core.validation.residuals import Residuals, Source
 from ...distributions import NormalMixture
-from .ensemble import EnsembleAdapter, moments
-from .ensemble import members as members_of
+from .ensemble import EnsembleAdapter, members as members_of, moments
 from .outputs import refuse_rows
 from .several_outputs import Augmented
 from .sklearn_ import in_order, is_a, transform, unwrap

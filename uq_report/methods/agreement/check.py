@@ -20,8 +20,7 @@ from ...core.statistics.inference import MIN_SHUFFLES
 from ...core.support import options as opt
 from ...core.support.numbers import number, share_words, value_words
 from ...core.support.text import count, short
-from ...evidence import columns as col
-from ...evidence import ids
+from ...evidence import columns as col, ids
 from ...evidence.importance import ABOUT_0, NEGATIVE, POSITIVE, UNDETERMINED, Pfi, PfiLine
 from ...evidence.information import AgreementView, RankLine, same_convention
 from ...evidence.run import Run

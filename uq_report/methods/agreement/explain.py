@@ -32,8 +32,7 @@ from ...core.statistics.ranking import (
 from ...core.support import options as opt
 from ...core.support.arrays import FloatArray, IntArray
 from ...core.support.text import count
-from ...evidence import columns as col
-from ...evidence import ids
+from ...evidence import columns as col, ids
 from ...evidence.importance import NEGATIVE, RSENS, RSENS2, directed
 from ...evidence.information import CONVENTIONS, COVERED, KENDALL, OVERLAP, SHARE, SIGNED_CHANGE
 from ..shared.cards import CardedExplainer

@@ -28,8 +28,7 @@ from ...core.statistics.verdicts import holm
 from ...core.support.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from ...core.support.errors import UQReportError
 from ...distributions import Categorical
-from ...evidence import comparisons as facts
-from ...evidence import ids
+from ...evidence import comparisons as facts, ids
 from ..shared.choice import at_most
 from ..shared.estimates import band_quantile, diagnostic, estimate, mean_of, rate_of, size_of
 from .scores import class_baseline, class_scores, class_tests, number_scores

@@ -32,8 +32,7 @@ from ..shared.checks import LEAST_UNITS
 from ..shared.estimates import diagnostic, estimate
 from ..shared.members import covers, n_drawn
 from ..shared.predicted import varentropy
-from . import scores as scoring
-from . import tables
+from . import scores as scoring, tables
 from .comparisons import ClassOutcomes, Training, class_curves, comparisons, residuals, training_scores
 from .recalibration import NAMED, class_gain, normal_score, row_gain, shape_gain
 

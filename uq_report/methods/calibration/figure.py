@@ -14,8 +14,7 @@ from ...document.plots import style
 from ...document.plots.frames import interval_words, numbers, optional
 from ...document.plots.registered import figure_plugin
 from ...document.plots.style import Axes, Figure
-from ...evidence import columns as col
-from ...evidence import ids
+from ...evidence import columns as col, ids
 from ...evidence.comparisons import RESIDUAL, NetBenefit, Roc
 from ...evidence.outcomes import Reliability
 

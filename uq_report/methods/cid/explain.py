@@ -21,12 +21,10 @@ from ...core.model.variants import Variant
 from ...core.support import options as opt
 from ...core.support.arrays import FloatArray, take_rows
 from ...core.support.errors import InputError
-from ...evidence import columns as col
-from ...evidence import ids
+from ...evidence import columns as col, ids
 from ...evidence.information import COVERED, MUTUAL, OF_ENTROPY, OF_VARIANCE, SHARE, CorrectedLine
 from ..shared.cards import CardedExplainer
-from ..shared.estimates import diagnostic, points
-from ..shared.estimates import estimate as estimate_columns
+from ..shared.estimates import diagnostic, estimate as estimate_columns, points
 from ..shared.grids import stacked
 from .cid import CHOSEN, COEFFICIENTS, LEVEL, Greedy, covered_share, importance_map, normal_scores, regressors
 from .estimate import DISCRETE, Choice, InformationEstimate, estimate

@@ -13,8 +13,7 @@ from ...document.plots import style
 from ...document.plots.frames import axis_label, choose, interval_words, number
 from ...document.plots.matrix import rectangles
 from ...document.plots.registered import figure_plugin
-from ...evidence import columns as col
-from ...evidence import ids
+from ...evidence import columns as col, ids
 from ...evidence.importance import CoverCorrected
 from ...evidence.information import COVERED, MUTUAL, PARTIAL_CORRELATION, SHARE, CidGraph
 from ...evidence.view import of_measure, table_of

@@ -16,8 +16,7 @@ from ...checks.rule import Rule
 from ...core.support import options as opt
 from ...core.support.numbers import share_words, signed
 from ...core.support.text import short
-from ...evidence import ids
-from ...evidence import rows as facts
+from ...evidence import ids, rows as facts
 from ...evidence.finding import Outcome, Symptom
 from ...evidence.rows import CountLine, DataQualityView, MissingLine, MissingView
 from ...evidence.run import Run

@@ -22,8 +22,7 @@ from ...core.support import options as opt
 from ...core.support.arrays import AnyArray, BoolArray, FloatArray, IntArray, take_rows
 from ...core.support.errors import BudgetError, InputError, UnsupportedError
 from ...distributions import Categorical
-from ...evidence import columns as col
-from ...evidence import ids
+from ...evidence import columns as col, ids
 from ..shared.association import NumericColumn, association, coded, forecasts, row_groups, skill
 from ..shared.attributes import attributes
 from ..shared.cards import CardedExplainer

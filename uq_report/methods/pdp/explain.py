@@ -22,8 +22,7 @@ from ...core.support import options as opt
 from ...core.support.arrays import AnyArray, BoolArray, FloatArray, IntArray
 from ...core.support.errors import InputError
 from ...distributions import Categorical
-from ...evidence import columns as col
-from ...evidence import ids
+from ...evidence import columns as col, ids
 from ..shared.cards import CardedExplainer
 from ..shared.choice import leading, row_measures
 from ..shared.estimates import estimate, points

@@ -34,8 +34,7 @@ from ...core.statistics.ranking import normal_draws, rank_intervals, term_covari
 from ...core.statistics.verdicts import EQUIVALENCE
 from ...core.support.arrays import FloatArray
 from ...core.traits.stochastic import Members
-from ...evidence import ids
-from ...evidence import importance as readings
+from ...evidence import ids, importance as readings
 from ...evidence.importance import ABOUT_0, DIFFERENCE, POSITIVE, UNDETERMINED, UNIT
 from ..shared.association import associations, coded
 from ..shared.estimates import diagnostic, estimate

@@ -18,8 +18,7 @@ from ...core.support.arrays import FloatArray
 from ...core.support.numbers import share_words
 from ...core.support.text import short
 from ...document.text import joined
-from ...evidence import ids
-from ...evidence import importance as readings
+from ...evidence import ids, importance as readings
 from ...evidence.importance import ABOUT_0, INCONCLUSIVE, NEGATIVE, POSITIVE, UNDETERMINED
 from ..shared.estimates import TEST_ROWS, diagnostic, estimate, points
 from ..shared.members import SHARE, covers, unbiased

@@ -11,9 +11,7 @@ from ...core.model.results import Result
 from ...document.plots import style
 from ...document.plots.frames import has_interval, interval_words
 from ...document.plots.registered import figure_plugin
-from ...evidence import columns as col
-from ...evidence import ids
-from ...evidence import information as info
+from ...evidence import columns as col, ids, information as info
 
 BARS: dict[str, dict[str, Any]] = {
     info.WITHOUT_TARGET: {"color": style.ROLE["prediction"], "marker": "o"},

@@ -16,8 +16,7 @@ from ...core.statistics.verdicts import holm, one_sided
 from ...core.support import options as opt
 from ...core.support.numbers import number, share_words, value_words
 from ...core.support.text import short
-from ...evidence import ids
-from ...evidence import segments as facts
+from ...evidence import ids, segments as facts
 from ...evidence.finding import Symptom
 from ...evidence.outcomes import CONFIDENCE_GAP
 from ...evidence.run import Run

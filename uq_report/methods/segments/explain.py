@@ -19,8 +19,7 @@ from ...core.statistics.verdicts import holm
 from ...core.support import options as opt
 from ...core.support.arrays import BoolArray, FloatArray, IntArray
 from ...core.support.errors import InputError, nearest
-from ...evidence import columns as col
-from ...evidence import ids
+from ...evidence import columns as col, ids
 from ...evidence.importance import PfiDelta
 from ...evidence.outcomes import CONFIDENCE_GAP
 from ...evidence.rows import SupportRows

@@ -24,8 +24,7 @@ from ...core.support.arrays import AnyArray, FloatArray, IntArray
 from ...core.support.errors import InputError
 from ...core.support.numbers import OUTCOME_UNIT
 from ...distributions import Categorical, Normal
-from ...evidence import ids
-from ...evidence import selective as view
+from ...evidence import ids, selective as view
 from ..shared.attributes import attributes, large_groups
 from ..shared.cards import CardedExplainer
 from ..shared.estimates import area_of, band_quantile, diagnostic, estimate, mean_of, rate_of, size_of

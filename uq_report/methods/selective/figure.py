@@ -10,8 +10,7 @@ from ...core.model.results import Result
 from ...document.plots import style
 from ...document.plots.frames import interval_words, numbers
 from ...document.plots.registered import figure_plugin
-from ...evidence import columns as col
-from ...evidence import ids
+from ...evidence import columns as col, ids
 from ...evidence.selective import RiskCoverageView
 
 HEIGHT = 3.0

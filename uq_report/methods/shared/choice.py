@@ -21,8 +21,7 @@ from ...core.model.subject import Subject
 from ...core.support.arrays import FloatArray, IntArray
 from ...core.support.errors import InputError, UnsupportedError
 from ...core.support.limits import check_limits
-from ...evidence import columns as col
-from ...evidence import ids
+from ...evidence import columns as col, ids
 
 Roles = Mapping[str, list[int]]
 INFINITE_REMEDY = (

@@ -18,9 +18,7 @@ from ...core.statistics.curve_gap import LEAST, widest_parting
 from ...core.support import options as opt
 from ...core.support.numbers import interval, number, plain, share_words, value_words
 from ...core.support.text import short
-from ...evidence import columns as col
-from ...evidence import ids
-from ...evidence import rows as facts
+from ...evidence import columns as col, ids, rows as facts
 from ...evidence.finding import Outcome, Symptom
 from ...evidence.importance import Pfi, PfiLine
 from ...evidence.information import RedundancyJoint

@@ -8,8 +8,7 @@ from typing import Any
 from ...core.model.results import Result
 from ...document.plots import style
 from ...document.plots.registered import figure_plugin
-from ...evidence import columns as col
-from ...evidence import ids
+from ...evidence import columns as col, ids
 from ...evidence.rows import SupportDistribution
 
 PANELS = 4

@@ -13,8 +13,7 @@ from ...core.model.measures import NLL, NLL_CLIPPED
 from ...core.support.numbers import fixed, interval, number, places, unit_phrase
 from ...core.support.text import count
 from ...document.text import joined, mention, mentions, name, spaced
-from ...evidence import columns as col
-from ...evidence import importance as views
+from ...evidence import columns as col, importance as views
 from ...evidence.information import WITHOUT_TARGET, RedundancyView
 from ...evidence.view import EstimateLine, by_feature, by_key, of_measure
 from ...reading.rank_ranges import FeatureRanking, RankedFeature, answers, sample_size

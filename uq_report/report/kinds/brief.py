@@ -11,8 +11,7 @@ from ...core.support.text import count, short
 from ...document.blocks import make_section, make_table, paragraphs, tables
 from ...document.document import Block, Column, Document, Facts, Paragraph, Section, Verdict
 from ...document.text import clean, first_sentence, joined, name, value_words
-from ...evidence import columns as col
-from ...evidence import ids
+from ...evidence import columns as col, ids
 from ...evidence.finding import Finding
 from ...evidence.run import Run
 from ...reading.rank_ranges import FeatureRanking, answers, leading

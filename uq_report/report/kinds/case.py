@@ -15,8 +15,7 @@ from ...document.document import Attachment, Block, Cell, Column, Document, Fact
 from ...document.plots import attribution, style
 from ...document.plots.frames import axis_label
 from ...document.text import clean, joined, name, number
-from ...evidence import columns as col
-from ...evidence import ids
+from ...evidence import columns as col, ids
 from ...runner import plugins
 from ...runner.cases import CaseFacts
 

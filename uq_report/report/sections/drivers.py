@@ -11,17 +11,14 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from ...core.statistics.ranking import ranks
-from ...core.support.numbers import fixed
-from ...core.support.numbers import places as places_of
+from ...core.support.numbers import fixed, places as places_of
 from ...core.support.text import count
 from ...document.blocks import bullets, make_figure, make_section, make_table, paragraphs
 from ...document.document import Block, Bullets, Callout, Column, Figure, Section, Table
 from ...document.plots.attribution import draw, draw_swarm
 from ...document.plots.matrix import DrawnRanks, draw_ranks
 from ...document.text import clean, joined, mention, mentions, name, sentence, spaced
-from ...evidence import columns as col
-from ...evidence import ids
-from ...evidence import importance as views
+from ...evidence import columns as col, ids, importance as views
 from ...evidence.importance import RSENS, CoverCorrected, CoverCorrectedLine
 from ...evidence.information import CONVENTIONS, COVERED, SHARE, SIZE, AgreementView, Cid
 from ...evidence.rows import Shap

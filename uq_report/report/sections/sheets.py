@@ -14,8 +14,7 @@ from ...document.blocks import make_figure, make_section, paragraphs
 from ...document.document import Block, Column, Section, Split, Table
 from ...document.plots.frames import number
 from ...document.text import items, joined, mention, mentions, name, position, spaced, value_words
-from ...evidence import columns as col
-from ...evidence import ids
+from ...evidence import columns as col, ids
 from ...evidence.importance import ABOUT_0, NEGATIVE, POSITIVE, RAW, RSensView
 from ...evidence.profiles import PdpDistribution
 from ...evidence.subject import FeatureFacts
@@ -191,9 +190,8 @@ def _ranked(ranking: FeatureRanking | None, feature: str, what: str) -> Iterator
     """Yield a feature's line in a ranking."""
     line = None if ranking is None else ranking.lines.get(feature)
     if ranking is not None and line is not None and isfinite(line.estimate):
-        place, unreliable = ranking.features.get(feature), ranking.unreliable.get(feature, "")
-        value = f"{estimate_words(line)}{DAGGER * bool(unreliable)}"
-        yield SheetRow(what, value, "" if place is None else place.words, unreliable)
+        place, value = ranking.features.get(feature), f"{estimate_words(line)}{DAGGER * bool(line.unreliable)}"
+        yield SheetRow(what, value, "" if place is None else place.words, line.unreliable)
 
 
 def _units(ledger: Ledger) -> str:
@@ -335,7 +333,8 @@ def _others(ledger: Ledger, features: Sequence[str]) -> Table:
     rankings = {head: ranking for head, ranking in zip(heads_of, every, strict=True) if ranking is not None}
     heads = (Column(head, unit=ranking.facts.unit) for head, ranking in rankings.items())
     rows = tuple(_line(ledger, feature, [*rankings.values()]) for feature in features)
-    reasons = (ranking.unreliable.get(feature, "") for feature in features for ranking in rankings.values())
+    lines = (ranking.lines.get(feature) for feature in features for ranking in rankings.values())
+    reasons = (line.unreliable for line in lines if line is not None)
     return Table(
         id="features-others-table",
         caption="Features without a sheet, and groups of features.",
@@ -357,6 +356,4 @@ def _line(ledger: Ledger, feature: str, rankings: Sequence[FeatureRanking]) -> t
 def _cell(ranking: FeatureRanking, feature: str) -> str | None:
     """Return the number of a feature in a ranking, its interval marked where it is unreliable."""
     line = ranking.lines.get(feature)
-    if line is None:
-        return None
-    return estimate_words(line) + DAGGER * (feature in ranking.unreliable)
+    return None if line is None else estimate_words(line) + DAGGER * bool(line.unreliable)
