@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ..core.support.errors import InputError, MissingDependencyError, words_of
+from ..core.support.errors import InputError, optional, words_of
 from ..core.support.safe_loading import bytes_of
 from ..core.support.text import clean
 from ..evidence.run_folder import write_files
@@ -78,8 +78,10 @@ def judge_anchor(file: Path, trust: Sequence[Path] = ()) -> list[VerificationVer
     if trust and not (signature.exists() or stamp.exists()):
         reason = f"{file.name} has no signature {signature.name} beside it, and --trust asks for one."
         return [failed("signature", reason)]
-    anchors = _trusted(trust) if signature.exists() or stamp.exists() else []
-    verdicts = []
+    anchors, verdicts = [], []
+    if signature.exists() or stamp.exists():
+        optional("pyhanko", "history.anchor", "pyhanko", "sign")
+        anchors = trusted(trust)
     if signature.exists():
         verdicts.append(_guarded("signature", partial(_signature, needed=bool(trust)), signature, file, anchors))
     if stamp.exists():
@@ -91,14 +93,6 @@ def judge_anchor(file: Path, trust: Sequence[Path] = ()) -> list[VerificationVer
 def beside(file: Path, suffix: str) -> Path:
     """Return the file of a signature or a time stamp of an anchor."""
     return file.with_name(file.name + suffix)
-
-
-def _trusted(trust: Sequence[Path]) -> list[Any]:
-    try:
-        import pyhanko  # noqa: F401
-    except ImportError as error:
-        raise MissingDependencyError("history.anchor", "pyhanko", "sign") from error
-    return trusted(trust)
 
 
 def _guarded(name: str, judge: _Judge, proof: Path, file: Path, anchors: list[Any]) -> VerificationVerdict:

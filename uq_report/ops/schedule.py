@@ -131,13 +131,8 @@ def _is_zone(text: str) -> str:
     return text
 
 
-def tells_cpu_time() -> bool:
-    """Say whether the system tells the processor time of other processes, as Linux does."""
-    return (PROC / "self" / "stat").is_file()
-
-
 def _is_told(seconds: float) -> float:
-    if not tells_cpu_time():
+    if not (PROC / "self" / "stat").is_file():  # Linux has it
         raise ValueError("left out on a system that does not tell the processor time of its processes")
     return seconds
 

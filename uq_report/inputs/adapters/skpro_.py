@@ -120,7 +120,7 @@ def _empirical(dist: Any) -> Distribution:
 
 
 def _quantile_table(dist: Any) -> Distribution:
-    with _quiet():
+    with warnings.catch_warnings(action="ignore"):  # of pandas and skpro, on how they compute
         table = dist.quantiles.iloc[:, 0].unstack(level=0).loc[dist.index]  # noqa: PD010 - as above
     return families.Quantiles(table.columns.to_numpy(dtype=float), table.to_numpy(dtype=float))
 
@@ -135,14 +135,9 @@ def _by_quantiles(dist: Any) -> Distribution:
             f"skpro.predict_proba must give a distribution with a density or quantiles; got {type(dist).__name__}. "
             f"Lay residuals over its predictions. {to_type(POINTS.replace('model', 'model.predict'))}"
         )
-    with _quiet():
+    with warnings.catch_warnings(action="ignore"):  # of pandas and skpro, on how they compute
         table = [np.asarray(dist.ppf(pd.DataFrame(level, dist.index, dist.columns)), float)[:, 0] for level in LEVELS]
     return families.Quantiles(LEVELS, np.stack(table, axis=1))
-
-
-def _quiet() -> Any:
-    """Return a context without the warnings of pandas and skpro on how they compute."""
-    return warnings.catch_warnings(action="ignore")
 
 
 _PARTS: Mapping[str, Callable[[Any], Distribution]] = MappingProxyType(

@@ -9,7 +9,7 @@ import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -19,6 +19,7 @@ from ...core.support.arrays import FloatArray
 from ...core.support.errors import InputError, ModelError, PendingError, UQReportError, words_of
 from ...core.support.text import clean
 from ...distributions import Categorical, Draws, Normal, Quantiles
+from .base import ModelLoader
 
 PREFIX, PLANNED = "command:", "planned:"
 ROWS, PREDICTIONS = "{rows}", "{predictions}"
@@ -28,7 +29,7 @@ SAID = 500  # characters of what the command printed
 _FORMS = "p_<class> for each class, mean and sd, q05, q50 ... (quantiles), or draw_1, draw_2 ..."
 
 
-class CommandLoader:
+class CommandLoader(ModelLoader):
     """Makes a function of a command, ``command:Rscript predict.R {rows} {predictions}``, which runs its code.
 
     ``planned:FOLDER`` is the same without a command: rows whose predictions are not in the folder are written to
@@ -41,8 +42,6 @@ class CommandLoader:
     """
 
     name: ClassVar[str] = "command"
-    kind: ClassVar[Literal["model"]] = "model"
-    api_version: ClassVar[int] = 1
 
     def matches(self, source: str) -> bool:
         """Match what begins with ``command:`` or ``planned:``."""
