@@ -36,6 +36,7 @@ from ..report.answer.section import because
 from ..runner.settings import Settings
 from . import mail
 from .history import History, Retention, delete
+from .history.entry import MAILED
 from .history.filing import Filing, inputs_key
 from .mail import RunEnd
 from .tracking import record as tracking
@@ -402,7 +403,7 @@ def _send_mail(audit: AuditFile, ended: RunEnd) -> None:
     history, name, mailed = audit.output.history, audit.name if ended.failed else ended.name, None
     if history is not None and name is not None:
         with suppress(InputError):  # no name for a history, which is what such a run fails by
-            mailed = History(history).beside(name).mailed
+            mailed = History(history).folder(name) / MAILED
     if sentence := mail.send_after(audit.email, ended, mailed):
         _log.error("Mail: %s", sentence)
 

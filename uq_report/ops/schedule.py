@@ -131,8 +131,13 @@ def _is_zone(text: str) -> str:
     return text
 
 
+def tells_cpu_time() -> bool:
+    """Say whether the system tells the processor time of other processes, as Linux does."""
+    return (PROC / "self" / "stat").is_file()
+
+
 def _is_told(seconds: float) -> float:
-    if not (PROC / "self" / "stat").is_file():  # Linux has it
+    if not tells_cpu_time():
         raise ValueError("left out on a system that does not tell the processor time of its processes")
     return seconds
 
@@ -635,6 +640,7 @@ class Service:
             self._say("run.left", audit=job.label, reason="the scheduler is stopping")
             return
         self._ends.append(ended.state)
+        findings = ended.summary.get("findings")  # their numbers by severity, as `run.summary_of` gives them
         self._say(
             "run.end",
             _LEVELS.get(ended.state, "error"),
@@ -642,7 +648,7 @@ class Service:
             state=ended.state,
             code=ended.code,
             seconds=ended.seconds,
-            findings=_number_of_findings(ended.summary.get("findings")),
+            findings=sum(findings.values()) if findings else None,
             report=ended.summary.get("folder"),
             error=ended.error or None,
         )
@@ -708,12 +714,3 @@ def stopped_by_signals(service: Service) -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-def _number_of_findings(findings: object) -> int | None:
-    """Return how many findings a summary lists, as a number, by severity, or one by one."""
-    if isinstance(findings, dict):
-        return sum(value for key, value in findings.items() if isinstance(value, int) and key != "waived")
-    if isinstance(findings, list):
-        return len(findings)
-    return findings if isinstance(findings, int) else None

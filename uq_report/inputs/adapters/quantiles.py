@@ -21,7 +21,8 @@ from ...core.support.errors import InputError, ModelError, to_type
 from ...distributions import Histogram, Quantiles
 from ...distributions.tables.quantiles import Ties
 from . import sklearn_
-from .outputs import point_prediction
+from .boosted import Objective, XGBoostAdapter
+from .outputs import point_prediction, refuse_unfitted
 from .sklearn_ import ROWWISE_BATCH, SklearnAdapter, batch_rows, in_order, transform, unwrap
 
 
@@ -57,13 +58,8 @@ def _lightgbm(model: Any) -> tuple[float, ...]:
 
 def _xgboost(model: Any) -> tuple[float, ...]:
     """Read the configuration of the booster, which a model that was saved and loaded has too."""
-    if hasattr(model, "get_booster") and not model.__sklearn_is_fitted__():
-        return ()
-    booster = model.get_booster() if hasattr(model, "get_booster") else model
-    objective = json.loads(booster.save_config())["learner"]["objective"]
-    if objective["name"] != "reg:quantileerror":
-        return ()
-    return tuple(np.atleast_1d(json.loads(objective["quantile_loss_param"]["quantile_alpha"])).tolist())
+    name, options = XGBoostAdapter().objective(model) if XGBoostAdapter().is_fitted(model) else Objective("")
+    return tuple(np.atleast_1d(json.loads(options["quantile_alpha"]))) if name == "reg:quantileerror" else ()
 
 
 def _catboost(model: Any) -> tuple[float, ...]:
@@ -135,8 +131,7 @@ class QuantileForestAdapter(SklearnAdapter):
         """Return a quantile table per row."""
         steps, final = unwrap(model)
         who, levels = type(final).__name__, self._of(final)
-        if not hasattr(final, "estimators_"):
-            raise InputError(f"model must be fitted; got a {who} without trees. Call fit first.")
+        refuse_unfitted(final, hasattr(final, "estimators_"), "without trees")
         if final.n_outputs_ != 1:
             raise InputError(
                 f"{who}.n_outputs_ must be 1; got {final.n_outputs_}. Fit one forest for each, here for the first. "

@@ -16,7 +16,7 @@ from ...core.model.adapter import Adapter, Match, class_names
 from ...core.predictive import Distribution
 from ...core.support.arrays import FloatArray, Table
 from ...core.support.errors import InputError, to_type
-from .outputs import POINTS
+from .outputs import POINTS, refuse_unfitted
 
 Parameters = Mapping[str, FloatArray]
 
@@ -180,10 +180,7 @@ class SkproAdapter(Adapter):
 
     def predict(self, model: Any, X: Table) -> Distribution:
         """Return the model's predictive distributions."""
-        if not getattr(model, "is_fitted", True):
-            raise InputError(
-                f"model must be fitted; got a {type(model).__name__} of skpro that is not. Call fit first."
-            )
+        refuse_unfitted(model, getattr(model, "is_fitted", True), "of skpro that is not")
         with warnings.catch_warnings():  # pandas, on how skpro stacks its tables
             warnings.filterwarnings("ignore", "The previous implementation of stack", FutureWarning)
             dist = model.predict_proba(X.copy() if isinstance(X, pd.DataFrame) else X)

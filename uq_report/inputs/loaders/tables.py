@@ -197,16 +197,13 @@ class ParquetLoader(DataLoader):
                     parts, reservoir = list(opened), Reservoir(max_rows, seed)
                     if sum(part.rows for part in parts) > max_rows:
                         return _drawn(parts, reservoir)
-            return tidied(self._read(source))
+            return tidied(getattr(pd, f"read_{self.name}")(source))
         except InputError:
             raise
         except ImportError as error:
             raise MissingDependencyError(f"the {title} loader", "pyarrow", "parquet") from error
         except (OSError, ValueError) as error:
             raise InputError(f"data must be a readable {title} file; got {source!r}: {error}. Check it.") from error
-
-    def _read(self, source: str) -> pd.DataFrame:
-        return pd.read_parquet(source)
 
     @contextmanager
     def _parts(self, source: str) -> Iterator[Iterator[RowGroup]]:
@@ -245,9 +242,6 @@ class FeatherLoader(ParquetLoader):
 
     name: ClassVar[str] = "feather"
     endings: ClassVar[tuple[str, ...]] = (".feather", ".arrow")
-
-    def _read(self, source: str) -> pd.DataFrame:
-        return pd.read_feather(source)
 
     @contextmanager
     def _parts(self, source: str) -> Iterator[Iterator[RowGroup]]:
