@@ -226,7 +226,7 @@ def keep_state(file: Path | None, state: State) -> None:
     """
     if file is not None:
         file.parent.mkdir(parents=True, exist_ok=True)
-        put(file, file.with_name(f".new-{file.name}"), canonical(asdict(state)))
+        put(file, canonical(asdict(state)))
 
 
 USER, PASSWORD = "UQ_REPORT_SMTP_USER", "UQ_REPORT_SMTP_PASSWORD"
@@ -410,7 +410,7 @@ def at_work(filing: Filing) -> Iterator[None]:
     """Mark an audit as at work, until that ends in any way but by a kill."""
     mark, now = filing.folder / STARTED, datetime.now(UTC).isoformat(timespec="seconds")
     with suppress(OSError):  # nothing is filed in a history that can only be read
-        put(mark, mark.with_name(f".new-{mark.name}"), f"{now}\n".encode())
+        put(mark, f"{now}\n".encode())
     try:
         yield
     finally:

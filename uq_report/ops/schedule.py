@@ -249,12 +249,6 @@ class Job:
     name: str | None
     cpu_time: float | None = None
 
-    def last(self) -> datetime | None:
-        """Return when the audit last ran, from its history."""
-        if self.history is None or self.name is None:
-            return None
-        return History(self.history).last(self.name)
-
     def missed(self, now: datetime) -> datetime | None:
         """Return the time at which the audit should have run and did not, if it may still start.
 
@@ -263,7 +257,8 @@ class Job:
         """
         if self.history is None:
             return None
-        due, last = self.times.latest(now), self.last()
+        last = None if self.name is None else History(self.history).last(self.name)
+        due = self.times.latest(now)
         if due is None or self.is_late(due, now) or (last is not None and due <= last <= now):
             return None
         return due

@@ -161,7 +161,6 @@ model = lightgbm.train(options, lightgbm.Dataset(X_train, y_train), model.curren
 uq.explain(model, X, y)"""
 
 
-@dataclass(frozen=True)
 class LightGBMAdapter(BoostedAdapter):
     """LGBMClassifier, LGBMRegressor with a likelihood, and native Boosters, alone or last in a pipeline.
 
@@ -242,7 +241,6 @@ _NO_PROBABILITY = {
 _AFT = "survival:aft"
 
 
-@dataclass(frozen=True)
 class XGBoostAdapter(BoostedAdapter):
     """XGBClassifier, XGBRegressor with a likelihood, and native Boosters, alone or last in a pipeline.
 

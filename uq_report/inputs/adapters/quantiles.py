@@ -43,13 +43,6 @@ def levels_words(levels: tuple[float, ...]) -> str:
     return f"quantiles at {len(levels)} levels, {levels[0]:g} to {levels[-1]:g}"
 
 
-def _sklearn(parameter: str) -> Callable[[Any], tuple[float, ...]]:
-    def read(model: Any) -> tuple[float, ...]:
-        return (getattr(model, parameter),) if model.loss == "quantile" else ()
-
-    return read
-
-
 def _lightgbm(model: Any) -> tuple[float, ...]:
     parameters = model.get_params() if hasattr(model, "get_params") else model.params
     names = {parameters.get(name) for name in ("objective", "application", "objective_type")}
@@ -73,8 +66,8 @@ def _catboost(model: Any) -> tuple[float, ...]:
 
 _READERS: dict[str, Callable[[Any], tuple[float, ...]]] = {
     "sklearn.QuantileRegressor": lambda model: (model.quantile,),
-    "sklearn.GradientBoostingRegressor": _sklearn("alpha"),
-    "sklearn.HistGradientBoostingRegressor": _sklearn("quantile"),
+    "sklearn.GradientBoostingRegressor": lambda model: (model.alpha,) if model.loss == "quantile" else (),
+    "sklearn.HistGradientBoostingRegressor": lambda model: (model.quantile,) if model.loss == "quantile" else (),
     "lightgbm.LGBMModel": _lightgbm,
     "lightgbm.Booster": _lightgbm,
     "xgboost.XGBModel": _xgboost,

@@ -33,8 +33,7 @@ def message(error: BaseException, source: str) -> str:
 
 def is_passing(error: BaseException) -> bool:
     """Say whether a database is locked, down or full for now, so that the same may work later."""
-    text = str(getattr(error, "orig", None) or error).lower()
-    return _LATER.search(text) is not None
+    return _LATER.search(str(getattr(error, "orig", None) or error).lower()) is not None
 
 
 def check_query(query: str, source: str) -> str:

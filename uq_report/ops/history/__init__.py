@@ -366,7 +366,7 @@ def _emptied(filed: FiledRun) -> bool:
     run, note = filed.folder / RUN, filed.folder / entries.PRUNED
     was_there = run.is_file()
     if not note.exists():
-        put(note, filed.folder.parent / f"{entries.STAGE}-{entries.PRUNED}", NOTE)
+        put(note, NOTE, filed.folder.parent / f"{entries.STAGE}-{entries.PRUNED}")
     run.unlink(missing_ok=True)
     for place in sorted(filed.folder.iterdir(), key=lambda place: place.name == SUMS):  # says what the others were
         if place.is_dir() and not place.is_symlink():

@@ -385,8 +385,12 @@ def record_deleted(root: Path, folder: str, sequences: Iterable[int]) -> None:
             _write(root, replace(known, audits={**known.audits, folder: replace(head, deleted=deleted)}))
 
 
-def put(file: Path, stage: Path, data: bytes) -> None:
-    """Put a file in its place at once, and down to the disk."""
+def put(file: Path, data: bytes, stage: Path | None = None) -> None:
+    """Put a file in its place at once, and down to the disk; `stage` is where it is written first, beside it if None.
+
+    Runs have no files beside theirs, not even of a process that was killed.
+    """
+    stage = stage or file.with_name(f"{STAGE}-{file.name}")
     stage.unlink(missing_ok=True)
     write_through(stage, data)
     stage.replace(file)
@@ -419,7 +423,7 @@ def _known(root: Path) -> Heads:
 
 
 def _write(root: Path, heads: Heads) -> None:
-    put(root / HEADS, root / _STAGE, heads.dumps())
+    put(root / HEADS, heads.dumps())
 
 
 def _pruned(audit: Path) -> tuple[int, ...]:

@@ -93,7 +93,7 @@ class Filing:
         try:
             remove(held)
             write_through(held / CLOCK, json.dumps(clock).encode())
-            entries.put(held / RUN, held / entries.STAGE, dumps(run))
+            entries.put(held / RUN, dumps(run))
         except OSError as error:  # filing it, after the report is made, fails by the same or goes well
             _log.warning("Not kept while its report is made: %s", error)
 
@@ -210,11 +210,7 @@ class Filing:
     def _published(self, entry: HistoryEntry) -> FiledRun:
         """Point to the run, and make it the head of its audit."""
         try:
-            entries.put(
-                self.folder / entries.LATEST,
-                self.folder / f"{entries.STAGE}-{entries.LATEST}",
-                f"{entry.folder}\n".encode(),
-            )
+            entries.put(self.folder / entries.LATEST, f"{entry.folder}\n".encode())
             entries.record(self.folder.parent, self.folder.name, entry)
         except OSError as error:
             raise OutputError(f"history must be writable; got {error}. The run was filed as {entry.folder}.") from error

@@ -28,6 +28,10 @@ class VerificationVerdict(NamedTuple):
     state: State
     reason: str
 
+    def of(self, file: str) -> VerificationClaim:
+        """Return the claim on a file."""
+        return VerificationClaim(file, *self)
+
 
 def proven(name: str, reason: str) -> VerificationVerdict:
     """Return the verdict on what holds."""
