@@ -84,8 +84,8 @@ def subjects(mails: list[EmailMessage]) -> list[str]:
 def left(started: str = "2026-01-31T06:00:00+00:00\n") -> Path:
     """Leave the mark of a killed run."""
     with History("filed").filing("scores") as filing:
-        filing.beside.started.write_text(started)
-    return filing.beside.started
+        (filing.folder / "started").write_text(started)
+    return filing.folder / "started"
 
 
 def test_a_run_that_is_killed_is_told_by_the_next_one_with_its_time(folder: Path, mails: list[EmailMessage]) -> None:
@@ -101,7 +101,7 @@ def test_a_run_that_is_killed_is_told_by_the_next_one_with_its_time(folder: Path
     assert second.startswith("scores: the audit runs again, ")
     uq.run("audit.toml")
     assert (subjects(mails), History("filed").check()) == ([], [])
-    assert not History("filed").beside("scores").started.exists()
+    assert not (History("filed").folder("scores") / "started").exists()
 
 
 def test_one_kill_after_another_is_mailed_once(folder: Path, mails: list[EmailMessage]) -> None:
@@ -152,7 +152,7 @@ def test_a_mail_that_fails_is_told_again_at_the_next_step(folder: Path, monkeypa
 def test_ends_that_are_told_otherwise_leave_no_mark(
     folder: Path, mails: list[EmailMessage], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    mark = History("filed").beside("scores").started
+    mark = History("filed").folder("scores") / "started"
     seen: list[bool] = []
 
     def end(error: BaseException) -> Any:
@@ -181,7 +181,7 @@ def test_what_a_kill_leaves_half_written_goes_with_the_next_filing(folder: Path)
 def test_an_audit_at_work_is_not_taken_for_killed(folder: Path, mails: list[EmailMessage]) -> None:
     with History("filed").filing("scores") as filing, mail.at_work(filing):
         assert mail.tell_if_left(folder / "audit.toml", "filed", "scores") == []
-        assert filing.beside.started.exists()
+        assert (filing.folder / "started").exists()
     assert subjects(mails) == []
 
 

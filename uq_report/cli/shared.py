@@ -149,9 +149,6 @@ def _end(error: BaseException, code: int, message: str, as_json: bool) -> NoRetu
     raise typer.Exit(code) from error
 
 
-__all__ = ["errors_reported", "print_line", "say"]  # of `boundary`, for every command
-
-
 class Reporting(TyperGroup):
     """The commands, whose errors end in one clear message."""
 

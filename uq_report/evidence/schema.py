@@ -83,8 +83,9 @@ class _SchemaPart:
     def __init__(self, schema: Schema) -> None:
         others = schema.get("additionalProperties")
         self.reference = schema.get("$ref")
-        self.names = _names(schema)
-        self.allowed = _allowed(self.names)
+        names = schema.get("type", ())
+        self.names = (names,) if isinstance(names, str) else tuple(names)
+        self.allowed = {kind for name in self.names for kind in _TYPES[name]}  # a truth value is no number
         self.rules = [
             (_RULES[key][0](rule), _RULES[key][1].format(rule)) for key, rule in schema.items() if key in _RULES
         ]
@@ -148,18 +149,6 @@ class _SchemaPart:
         if faults.count(None) == 1:
             return None
         return faults[-1] or _Fault("", "follow one alternative only")
-
-
-def _names(schema: Schema) -> tuple[str, ...]:
-    """Return the names of the types that a value may have; none where it may have any."""
-    names = schema.get("type", ())
-    return (names,) if isinstance(names, str) else tuple(names)
-
-
-@cache
-def _allowed(names: tuple[str, ...]) -> frozenset[type]:
-    """Return the types that have one of these names; a truth value is no number."""
-    return frozenset(kind for name in names for kind in _TYPES[name])
 
 
 def _is_date(text: str) -> bool:

@@ -10,11 +10,10 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import Callable, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ..core.support.errors import InputError, MissingDependencyError, words_of
+from ..core.support.errors import InputError, optional, words_of
 from ..core.support.safe_loading import bytes_of
 from ..core.support.text import clean
 from ..evidence.run_folder import write_files
@@ -24,9 +23,7 @@ from .verification.evidence import VerificationVerdict, failed, left_open, prove
 from .verification.signatures import trusted
 
 SIGNED, STAMPED = ".p7s", ".tsr"
-_Judge = Callable[
-    [Path, Path, list[Any]], tuple[str, bool, bool, bool]
-]  # words, and whether it holds, is trusted, must be
+_Judge = Callable[[Path, Path, list[Any]], tuple[str, bool, bool]]  # words, and whether it holds, and is trusted
 _NAME_IT = "name the certificate this must lead to by --trust."
 
 
@@ -78,13 +75,15 @@ def judge_anchor(file: Path, trust: Sequence[Path] = ()) -> list[VerificationVer
     if trust and not (signature.exists() or stamp.exists()):
         reason = f"{file.name} has no signature {signature.name} beside it, and --trust asks for one."
         return [failed("signature", reason)]
-    anchors = _trusted(trust) if signature.exists() or stamp.exists() else []
-    verdicts = []
+    anchors, verdicts = [], []
+    if signature.exists() or stamp.exists():
+        optional("pyhanko", "history.anchor", "pyhanko", "sign")
+        anchors = trusted(trust)
     if signature.exists():
-        verdicts.append(_guarded("signature", partial(_signature, needed=bool(trust)), signature, file, anchors))
+        verdicts.append(_guarded("signature", _signature, signature, file, anchors, needed=bool(trust)))
     if stamp.exists():
         alone = bool(trust) and not signature.exists()
-        verdicts.append(_guarded("time stamp", partial(_stamp, needed=alone), stamp, file, anchors))
+        verdicts.append(_guarded("time stamp", _stamp, stamp, file, anchors, needed=alone))
     return verdicts
 
 
@@ -93,18 +92,12 @@ def beside(file: Path, suffix: str) -> Path:
     return file.with_name(file.name + suffix)
 
 
-def _trusted(trust: Sequence[Path]) -> list[Any]:
-    try:
-        import pyhanko  # noqa: F401
-    except ImportError as error:
-        raise MissingDependencyError("history.anchor", "pyhanko", "sign") from error
-    return trusted(trust)
-
-
-def _guarded(name: str, judge: _Judge, proof: Path, file: Path, anchors: list[Any]) -> VerificationVerdict:
+def _guarded(
+    name: str, judge: _Judge, proof: Path, file: Path, anchors: list[Any], *, needed: bool
+) -> VerificationVerdict:
     """Return a verdict on a proof: is it of the file, and who vouches for it; `needed` says that somebody must."""
     try:
-        words, holds, trusted, needed = judge(proof, file, anchors)
+        words, holds, trusted = judge(proof, file, anchors)
     except Exception as error:  # noqa: BLE001 - damaged bytes can fail in any way in the reader
         return failed(name, f"{proof.name} is no {name} that can be read ({words_of(error)}).")
     told = f"{proof.name} is {words}"
@@ -117,7 +110,7 @@ def _guarded(name: str, judge: _Judge, proof: Path, file: Path, anchors: list[An
     return left_open(name, f"{told}; {_NAME_IT}")
 
 
-def _signature(proof: Path, file: Path, anchors: list[Any], *, needed: bool) -> tuple[str, bool, bool, bool]:
+def _signature(proof: Path, file: Path, anchors: list[Any]) -> tuple[str, bool, bool]:
     from asn1crypto.cms import ContentInfo
     from pyhanko.sign.validation import async_validate_detached_cms
     from pyhanko_certvalidator import ValidationContext
@@ -126,10 +119,10 @@ def _signature(proof: Path, file: Path, anchors: list[Any], *, needed: bool) -> 
     context = ValidationContext(trust_roots=anchors, allow_fetching=False)
     status = asyncio.run(async_validate_detached_cms(file.read_bytes(), signed, signer_validation_context=context))
     who = clean(status.signing_cert.subject.human_friendly, 200)
-    return f"signed by {who}", status.intact and status.valid, status.bottom_line, needed
+    return f"signed by {who}", status.intact and status.valid, status.bottom_line
 
 
-def _stamp(proof: Path, file: Path, anchors: list[Any], *, needed: bool) -> tuple[str, bool, bool, bool]:
+def _stamp(proof: Path, file: Path, anchors: list[Any]) -> tuple[str, bool, bool]:
     """Judge the answer of a time stamp service, RFC 3161 section 2.4.2."""
     from asn1crypto.tsp import TimeStampResp
     from pyhanko.sign.validation.generic_cms import validate_tst_signed_data
@@ -144,4 +137,4 @@ def _stamp(proof: Path, file: Path, anchors: list[Any], *, needed: bool) -> tupl
     who = (
         f"{status.timestamp.isoformat(timespec='seconds')} of {clean(status.signing_cert.subject.human_friendly, 200)}"
     )
-    return who, status.intact and status.valid, status.trusted, needed
+    return who, status.intact and status.valid, status.trusted

@@ -39,6 +39,7 @@ from ..evidence.finding import Finding
 from ..jobs.audit_file import EmailPart
 from ..jobs.reading import read_audit
 from .history import History, put
+from .history.entry import MAILED, STARTED
 from .history.filing import Filing
 
 MOST = 30  # findings in a mail
@@ -225,7 +226,7 @@ def keep_state(file: Path | None, state: State) -> None:
     """
     if file is not None:
         file.parent.mkdir(parents=True, exist_ok=True)
-        put(file, file.with_name(f".new-{file.name}"), canonical(asdict(state)))
+        put(file, canonical(asdict(state)))
 
 
 USER, PASSWORD = "UQ_REPORT_SMTP_USER", "UQ_REPORT_SMTP_PASSWORD"
@@ -407,9 +408,9 @@ UNKNOWN = "it was killed, or the machine went down"
 @contextmanager
 def at_work(filing: Filing) -> Iterator[None]:
     """Mark an audit as at work, until that ends in any way but by a kill."""
-    mark, now = filing.beside.started, datetime.now(UTC).isoformat(timespec="seconds")
+    mark, now = filing.folder / STARTED, datetime.now(UTC).isoformat(timespec="seconds")
     with suppress(OSError):  # nothing is filed in a history that can only be read
-        put(mark, mark.with_name(f".new-{mark.name}"), f"{now}\n".encode())
+        put(mark, f"{now}\n".encode())
     try:
         yield
     finally:
@@ -425,21 +426,21 @@ def tell(part: EmailPart | None, filing: Filing, how: str = UNKNOWN) -> list[str
     list of str
         What is to be said of it, and of a mail that failed: then the mark stays. Empty if the last run ended.
     """
-    started = _begun(filing.beside.started)
+    started = _begun(filing.folder / STARTED)
     if started is None:
         return []
     ended = never_ended(filing.name, started, how)
     told = [*ended.summary["reasons"]]
-    if failure := send_after(part, ended, filing.beside.mailed):
+    if failure := send_after(part, ended, filing.folder / MAILED):
         return [*told, f"Mail: {failure}"]
-    filing.beside.started.unlink()
+    (filing.folder / STARTED).unlink()
     return told
 
 
 def tell_if_left(file: Path, history: str, name: str, how: str = UNKNOWN) -> list[str]:
     """Do as `tell` does for an audit file, unless its audit is at work."""
     place = History(history)
-    if not place.beside(name).started.is_file():
+    if not (place.folder(name) / STARTED).is_file():
         return []
     try:
         with place.filing(name) as filing:

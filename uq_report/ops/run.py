@@ -8,10 +8,10 @@ from __future__ import annotations
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from .. import api, runner
 from ..api.reports import Reports, report_names, reports_of
@@ -35,7 +35,8 @@ from ..reading.run_reader import RunReader
 from ..report.answer.section import because
 from ..runner.settings import Settings
 from . import mail
-from .history import FiledRun, History, Retention, delete
+from .history import History, Retention, delete
+from .history.entry import MAILED
 from .history.filing import Filing, inputs_key
 from .mail import RunEnd
 from .tracking import record as tracking
@@ -75,7 +76,7 @@ def audit_subject(
     What the report needs, and the place it goes to, are looked at before anything is computed. A file of it that cannot
     be made costs nothing else, and what stops the report is told what is saved.
     """
-    form = look_at(settings.deny, place, filed=filing is not None)
+    form, folder = look_at(settings.deny, place, filed=filing is not None)
     last = previous or (None if filing is None else filing.previous())
     try:
         run = api.audit(subject, settings, progress=progress, previous=last, benchmark=benchmark)
@@ -93,64 +94,51 @@ def audit_subject(
     if filing is not None:
         filing.hold(run.run, run.clock)
     _log.info("Writing the report ...")
-    reports: dict[str, bytes] = {}
-    stopped: BaseException | None = None
-    try:
-        _write(run, form, reports, progress)
-    except BaseException as error:  # noqa: BLE001 - an interrupt too; what is computed is filed before it goes on
-        stopped = error
+    reports, stopped = _write(run, form, folder, progress)
     filed = None if filing is None else filing.add(run.run, reports=reports, clock=run.clock)
     if filed is not None and stopped is not None:
         stopped.add_note(f"The results are filed as {filed.entry.reference} in {filed.folder}")
     if stopped is not None and not isinstance(stopped, RenderError):
         raise stopped
-    return _written(run, form, filed, reports, stopped)
+    written = Path(folder or "") if filed is None else filed.folder
+    return WrittenAudit(
+        run=run,
+        folder=written,
+        reports=tuple(written / name for name in reports),
+        reference="" if filed is None else filed.entry.reference,
+        failed=() if stopped is None else (*str(stopped).splitlines(), *getattr(stopped, "__notes__", ())),
+    )
 
 
-class OutputForm(NamedTuple):
-    """What an audit is rendered to, and the folder it is written to."""
-
-    reports: Reports
-    folder: str | None
-
-
-def look_at(deny: Sequence[str], place: OutputPart, *, filed: bool) -> OutputForm:
-    """Return where an audit goes and in which form; refuse what would fail there, before anything is computed."""
+def look_at(deny: Sequence[str], place: OutputPart, *, filed: bool) -> tuple[Reports, str | None]:
+    """Return what an audit is rendered to and its folder; refuse what would fail there, before anything is computed."""
     style = place.model_dump(exclude={"folder", "formats", "history", "name", "keep"})
     reports = reports_of(place.formats, deny, **style)
     folder = place.folder or (None if filed else DEFAULT_FOLDER)
     if folder is not None:
         run_folder.check_place(folder, reports.renderers)
-    return OutputForm(reports, folder)
+    return reports, folder
 
 
 def _write(
-    run: AuditRun, form: OutputForm, reports: dict[str, bytes], progress: bool | Callable[[Progress], None] | None
-) -> None:
-    """Save an audit in its folder, if it has one, and then render it into `reports` and the folder."""
+    run: AuditRun, form: Reports, folder: str | None, progress: bool | Callable[[Progress], None] | None
+) -> tuple[dict[str, bytes], BaseException | None]:
+    """Save an audit in its folder, if it has one, and then render it; return the reports, and what stopped that."""
+    reports: dict[str, bytes] = {}
 
     def made() -> Iterator[tuple[str, bytes]]:
-        for name, content in form.reports.of(run.run, progress):
+        for name, content in form.of(run.run, progress):
             reports[name] = content
             yield name, content
 
-    if form.folder is None:
-        dict(made())
-    else:
-        run_folder.write_first(run.run, form.folder, reports=made(), clock=run.clock)
-
-
-def _written(
-    run: AuditRun, form: OutputForm, filed: FiledRun | None, reports: dict[str, bytes], stopped: RenderError | None
-) -> WrittenAudit:
-    folder = Path(form.folder or "") if filed is None else filed.folder
-    return WrittenAudit(
-        run=run,
-        folder=folder,
-        reports=tuple(folder / name for name in reports),
-        reference="" if filed is None else filed.entry.reference,
-        failed=() if stopped is None else (*str(stopped).splitlines(), *getattr(stopped, "__notes__", ())),
-    )
+    try:
+        if folder is None:
+            dict(made())
+        else:
+            run_folder.write_first(run.run, folder, reports=made(), clock=run.clock)
+    except BaseException as error:  # noqa: BLE001 - an interrupt too; what is computed is filed before it goes on
+        return reports, error
+    return reports, None
 
 
 _REQUIRED: tuple[Cause, ...] = ("limit", "fault")  # what was cut or broke, rather than did not apply
@@ -412,19 +400,12 @@ def _prune(place: OutputPart, name: str) -> None:
 
 def _send_mail(audit: AuditFile, ended: RunEnd) -> None:
     """Send the mail of an audit; one that fails is reported, and costs neither the report nor the exit code."""
-    if sentence := mail.send_after(audit.email, ended, _mailed(audit, ended)):
+    history, name, mailed = audit.output.history, audit.name if ended.failed else ended.name, None
+    if history is not None and name is not None:
+        with suppress(InputError):  # no name for a history, which is what such a run fails by
+            mailed = History(history).folder(name) / MAILED
+    if sentence := mail.send_after(audit.email, ended, mailed):
         _log.error("Mail: %s", sentence)
-
-
-def _mailed(audit: AuditFile, ended: RunEnd) -> Path | None:
-    """Return the file that keeps what was mailed; None without a history, or for an audit that failed unnamed."""
-    history, name = audit.output.history, audit.name if ended.failed else ended.name
-    if audit.email is None or history is None or name is None:
-        return None
-    try:
-        return History(history).beside(name).mailed
-    except InputError:  # no name for a history, which is what such a run fails by
-        return None
 
 
 def _refuse_early(audit: AuditFile) -> None:

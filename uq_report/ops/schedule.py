@@ -249,12 +249,6 @@ class Job:
     name: str | None
     cpu_time: float | None = None
 
-    def last(self) -> datetime | None:
-        """Return when the audit last ran, from its history."""
-        if self.history is None or self.name is None:
-            return None
-        return History(self.history).last(self.name)
-
     def missed(self, now: datetime) -> datetime | None:
         """Return the time at which the audit should have run and did not, if it may still start.
 
@@ -263,7 +257,8 @@ class Job:
         """
         if self.history is None:
             return None
-        due, last = self.times.latest(now), self.last()
+        last = None if self.name is None else History(self.history).last(self.name)
+        due = self.times.latest(now)
         if due is None or self.is_late(due, now) or (last is not None and due <= last <= now):
             return None
         return due
@@ -640,6 +635,7 @@ class Service:
             self._say("run.left", audit=job.label, reason="the scheduler is stopping")
             return
         self._ends.append(ended.state)
+        findings = ended.summary.get("findings")  # their numbers by severity, as `run.summary_of` gives them
         self._say(
             "run.end",
             _LEVELS.get(ended.state, "error"),
@@ -647,7 +643,7 @@ class Service:
             state=ended.state,
             code=ended.code,
             seconds=ended.seconds,
-            findings=_number_of_findings(ended.summary.get("findings")),
+            findings=sum(findings.values()) if findings else None,
             report=ended.summary.get("folder"),
             error=ended.error or None,
         )
@@ -713,12 +709,3 @@ def stopped_by_signals(service: Service) -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-def _number_of_findings(findings: object) -> int | None:
-    """Return how many findings a summary lists, as a number, by severity, or one by one."""
-    if isinstance(findings, dict):
-        return sum(value for key, value in findings.items() if isinstance(value, int) and key != "waived")
-    if isinstance(findings, list):
-        return len(findings)
-    return findings if isinstance(findings, int) else None

@@ -20,7 +20,7 @@ from ..evidence.codec import loads
 from ..evidence.disk import RUN, file_content
 from ..evidence.run_folder import write_listed
 from .history.entry import ENTRY
-from .verification import VerificationClaim, verify
+from .verification import verify
 from .verification.evidence import Report, open_report, sha256
 from .verification.signatures import certificates_in, judge_signatures
 
@@ -178,9 +178,7 @@ def sign(
     _check_report(opened, terms, templates)
     _check_room(opened.data, terms)
     data = _signed(opened.data, signer, terms, timestamper)
-    faults = [
-        VerificationClaim(target.name, *verdict) for verdict in judge_signatures(data) if verdict.state == "failed"
-    ]
+    faults = [verdict.of(target.name) for verdict in judge_signatures(data) if verdict.state == "failed"]
     if faults or not data.startswith(opened.data):
         raise InputError(
             f"sign.output must verify; got {faults[0] if faults else 'changed bytes'}. Nothing was written."

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from .. import runner
-from ..core.model.adapter import Match
+from ..core.model.adapter import Adapter, Match
 from ..core.model.measures import Measure
 from ..core.model.subject import Subject, make_subject
 from ..core.predictive import Distribution
@@ -82,11 +82,10 @@ class KnownLogistic:
 
 
 @dataclass(frozen=True)
-class KnownTruth:
+class KnownTruth(Adapter):
     """The adapter of the models above."""
 
     name: ClassVar[str] = "known_truth"
-    api_version: ClassVar[int] = 1
 
     def matches(self, model: Any) -> Match | None:
         """Match the models of this module only."""
@@ -96,10 +95,6 @@ class KnownTruth:
         """Return the model's own distribution."""
         distribution: Distribution = model.distribution(X)
         return distribution
-
-    def batch_rows(self, model: Any) -> int | None:
-        """Let calls hold the subject's own rows."""
-        return None
 
 
 def linear_subject(n: int = 80, seed: int = 0, *, frame: bool = True, train: bool = False) -> Subject:

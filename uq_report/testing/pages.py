@@ -87,7 +87,7 @@ def check_section_takes_any_run(cls: type[SectionPlugin]) -> None:
 def check_section_ids_are_unique(cls: type[SectionPlugin]) -> None:
     """Require that no section, table or figure has the id of another, and none is empty."""
     for section in filter(None, _sections(cls)):
-        counts = Counter(_ids(section))
+        counts = Counter(part.id for part in _parts(section) if hasattr(part, "id"))
         repeated = sorted(key for key, times in counts.items() if times > 1 or not key)
         require(not repeated, cls, f"must give every section, table and figure an id of its own; got {repeated}")
 
@@ -95,7 +95,7 @@ def check_section_ids_are_unique(cls: type[SectionPlugin]) -> None:
 def check_section_holds_plain_data(cls: type[SectionPlugin]) -> None:
     """Require blocks of the document's types that hold text, numbers and bytes only."""
     for section in filter(None, _sections(cls)):
-        for block in _blocks(section):
+        for block in (part for part in _parts(section) if not isinstance(part, Section)):
             require(isinstance(block, get_args(Block)), cls, f"must hold blocks of the document; got {block!r}")
             for value in _values(block):
                 kind = type(value).__name__
@@ -108,17 +108,12 @@ def _sections(cls: type[SectionPlugin]) -> tuple[Section | None, ...]:
     return tuple(cls().section(RunReader(run, figures.draw)) for run in known_runs())
 
 
-def _blocks(section: Section) -> Iterator[Block]:
+def _parts(section: Section) -> Iterator[Section | Block]:
+    """Yield a section, its blocks, and those of the sections in it."""
+    yield section
     yield from section.blocks
     for inner in section.sections:
-        yield from _blocks(inner)
-
-
-def _ids(section: Section) -> Iterator[str]:
-    yield section.id
-    yield from (block.id for block in section.blocks if hasattr(block, "id"))
-    for inner in section.sections:
-        yield from _ids(inner)
+        yield from _parts(inner)
 
 
 def _values(part: Any) -> Iterator[Any]:

@@ -26,7 +26,7 @@ import numpy as np
 from joblib import Parallel, delayed, effective_n_jobs, parallel_config
 
 from ..support.arrays import AnyArray
-from ..support.errors import InputError, MissingDependencyError, WorkersError
+from ..support.errors import InputError, WorkersError, optional
 from ..support.processes import looked_in, safe_paths
 
 # packs per worker that run or wait, and seconds to wait for an answer of a scheduler
@@ -125,10 +125,7 @@ def _work(work: Callable[[Any, Any], Answer], held: Broadcast, pack: bytes) -> A
 
 
 def _client(scheduler: str | None) -> Any:
-    try:
-        import distributed
-    except ImportError as error:
-        raise MissingDependencyError("run.backend 'dask'", "distributed", "dask") from error
+    distributed = optional("distributed", "run.backend 'dask'", "distributed", "dask")
     if scheduler is not None:
         return _connected(scheduler)
     try:

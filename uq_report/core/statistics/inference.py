@@ -104,25 +104,18 @@ def _interactions(
     return repeats
 
 
-def shuffled_pairs(
-    T: FloatArray,
-    b: FloatArray,
-    donors: IntArray,
-    weights: FloatArray,
-    effects: tuple[FloatArray, FloatArray] | None = None,
-) -> PairTerms:
+def shuffled_pairs(T: FloatArray, b: FloatArray, donors: IntArray, weights: FloatArray) -> PairTerms:
     """Return the terms from m shuffles, by the fit ``T = c + v_i + u_k + residual`` of `two_way`.
 
     Weights act on the residuals: the fit knows neither which rows nor which donors weigh more, so the excess
     of n²ω_i ω_k over 1 is put on each pair's residual as it would be had the pair not been fitted,
     m/(m-2) times the fitted one. With fewer than three shuffles nothing can be fitted: infinite noise.
-    `effects` are those of the fit where they are known: it is linear in T.
     """
     m, n = donors.shape
     if m < MIN_SHUFFLES:
         repeats, rows, _ = _weighted(T, b, (b, np.zeros_like(b)), donors, weights, 1.0)
         return PairTerms(repeats.mean(axis=1), repeats, rows, np.full(len(T), np.inf), np.full(len(T), np.inf))
-    effects = two_way(T, donors, solved_to(weights)) if effects is None else effects
+    effects = two_way(T, donors, solved_to(weights))
     repeats, rows, squares = _weighted(T, b, effects, donors, weights, m / (m - 2))
     return PairTerms(repeats.mean(axis=1), repeats, rows, *_noise(squares / (n * m - 2 * n + 1), m, weights))
 

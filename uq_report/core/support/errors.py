@@ -8,6 +8,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from textwrap import indent
@@ -240,6 +241,14 @@ class NeedsLibraries(Protocol):
     """
 
     libraries: ClassVar[tuple[str, ...]]
+
+
+def optional(module: str, who: str, library: str, extra: str = "") -> Any:
+    """Return an optional module for `who` needs it; refuse with the `extra` to install where it is missing."""
+    try:
+        return import_module(module)
+    except ImportError as error:
+        raise MissingDependencyError(who, library, extra) from error
 
 
 def installed(library: str) -> bool:

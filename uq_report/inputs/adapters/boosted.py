@@ -19,7 +19,7 @@ from ...core.support.arrays import AnyArray, FloatArray, Table
 from ...core.support.errors import InputError, ModelError, to_type
 from ...distributions.numerics.validate import row_sum
 from .glm import DispersionEstimate, check_dispersion, dispersed, remarks_on
-from .outputs import class_labels, predicted_labels, probabilities
+from .outputs import class_labels, predicted_labels, probabilities, refuse_unfitted
 from .sklearn_ import each_alone, refitted, rows_of_trees, transform, unwrap
 
 
@@ -83,8 +83,7 @@ class BoostedAdapter(Adapter):
     def predict(self, model: Any, X: Table) -> Distribution:
         """Return the distribution that belongs to the objective."""
         steps, final = unwrap(model)
-        if not self.is_fitted(final):
-            raise InputError(f"model must be fitted; got a {type(final).__name__} without trees. Call fit first.")
+        refuse_unfitted(final, self.is_fitted(final), "without trees")
         objective = self.objective(final)
         if self.dispersion is not None and objective.name not in self.with_dispersion:
             raise InputError(
@@ -162,7 +161,6 @@ model = lightgbm.train(options, lightgbm.Dataset(X_train, y_train), model.curren
 uq.explain(model, X, y)"""
 
 
-@dataclass(frozen=True)
 class LightGBMAdapter(BoostedAdapter):
     """LGBMClassifier, LGBMRegressor with a likelihood, and native Boosters, alone or last in a pipeline.
 
@@ -243,7 +241,6 @@ _NO_PROBABILITY = {
 _AFT = "survival:aft"
 
 
-@dataclass(frozen=True)
 class XGBoostAdapter(BoostedAdapter):
     """XGBClassifier, XGBRegressor with a likelihood, and native Boosters, alone or last in a pipeline.
 

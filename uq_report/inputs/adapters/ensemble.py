@@ -76,8 +76,8 @@ class RegressorStdAdapter(SklearnAdapter):
         """Return a normal distribution per row; refuse a std that is 0 or no number, by row."""
         final = unwrap(model)[1]
         who = type(final).__name__
-        if is_a(final, _GAUSSIAN_PROCESS) and not hasattr(final, "X_train_"):
-            raise InputError(f"model must be fitted; got a {who} that would answer from its prior. Call fit first.")
+        fitted = hasattr(final, "X_train_") or not is_a(final, _GAUSSIAN_PROCESS)
+        outputs.refuse_unfitted(final, fitted, "that would answer from its prior")
         mean, std = outputs.mean_and_std(model, X)
         std = np.hypot(std, math.sqrt(self.noise_variance))
         remedy = to_type(_NOISE if is_a(final, _GAUSSIAN_PROCESS) else outputs.POINTS)
@@ -143,8 +143,7 @@ class EnsembleAdapter(Adapter):
     def predict(self, model: Any, X: Table) -> Distribution:
         """Return the mixture of the members' distributions."""
         steps, final = unwrap(model)
-        if not hasattr(final, "estimators_"):
-            raise InputError(f"model must be fitted; got a {type(final).__name__} without members. Call fit first.")
+        outputs.refuse_unfitted(final, hasattr(final, "estimators_"), "without members")
         rows = transform(steps, X)
         return _categorical(final, rows) if is_a(final, _CLASSIFIERS) else self._normal(final, rows)
 

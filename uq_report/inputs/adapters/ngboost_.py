@@ -14,7 +14,7 @@ from ...core.predictive import Distribution
 from ...core.support.arrays import AnyArray, Table
 from ...core.support.errors import InputError, to_type
 from .boosted import softmax_of
-from .outputs import POINTS, predicted_labels
+from .outputs import POINTS, predicted_labels, refuse_unfitted
 from .sklearn_ import ROWWISE_BATCH, each_alone, refitted, transform, unwrap
 
 _MODELS = {"ngboost.NGBRegressor", "ngboost.NGBClassifier", "ngboost.NGBSurvival", "ngboost.NGBoost"}
@@ -70,8 +70,7 @@ class NGBoostAdapter(Adapter):
     def predict(self, model: Any, X: Table) -> Distribution:
         """Return the boosted distributions; refuse those of several outputs, and families that are not known."""
         steps, final = unwrap(model)
-        if not final.base_models:
-            raise InputError(f"model must be fitted; got a {type(final).__name__} without trees. Call fit first.")
+        refuse_unfitted(final, final.base_models, "without trees")
         dist = final.pred_dist(transform(steps, X))
         names = class_names(dist)
         if "ngboost.ClassificationDistn" in names:

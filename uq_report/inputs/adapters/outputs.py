@@ -90,6 +90,12 @@ def point_prediction(model: Any, X: Table) -> FloatArray:
     return mean
 
 
+def refuse_unfitted(model: Any, fitted: object, how: str) -> None:
+    """Refuse a model that is not fitted; `how` says what shows it."""
+    if not fitted:
+        raise InputError(f"model must be fitted; got a {type(model).__name__} {how}. Call fit first.")
+
+
 def refuse_rows(must: str, bad: BoolArray, remedy: str) -> None:
     """Raise if any row is bad; name the first five by their position in the call."""
     rows = np.flatnonzero(bad)

@@ -21,7 +21,8 @@ from ...core.support.errors import InputError, ModelError, to_type
 from ...distributions import Histogram, Quantiles
 from ...distributions.tables.quantiles import Ties
 from . import sklearn_
-from .outputs import point_prediction
+from .boosted import Objective, XGBoostAdapter
+from .outputs import point_prediction, refuse_unfitted
 from .sklearn_ import ROWWISE_BATCH, SklearnAdapter, batch_rows, in_order, transform, unwrap
 
 
@@ -42,13 +43,6 @@ def levels_words(levels: tuple[float, ...]) -> str:
     return f"quantiles at {len(levels)} levels, {levels[0]:g} to {levels[-1]:g}"
 
 
-def _sklearn(parameter: str) -> Callable[[Any], tuple[float, ...]]:
-    def read(model: Any) -> tuple[float, ...]:
-        return (getattr(model, parameter),) if model.loss == "quantile" else ()
-
-    return read
-
-
 def _lightgbm(model: Any) -> tuple[float, ...]:
     parameters = model.get_params() if hasattr(model, "get_params") else model.params
     names = {parameters.get(name) for name in ("objective", "application", "objective_type")}
@@ -57,13 +51,8 @@ def _lightgbm(model: Any) -> tuple[float, ...]:
 
 def _xgboost(model: Any) -> tuple[float, ...]:
     """Read the configuration of the booster, which a model that was saved and loaded has too."""
-    if hasattr(model, "get_booster") and not model.__sklearn_is_fitted__():
-        return ()
-    booster = model.get_booster() if hasattr(model, "get_booster") else model
-    objective = json.loads(booster.save_config())["learner"]["objective"]
-    if objective["name"] != "reg:quantileerror":
-        return ()
-    return tuple(np.atleast_1d(json.loads(objective["quantile_loss_param"]["quantile_alpha"])).tolist())
+    name, options = XGBoostAdapter().objective(model) if XGBoostAdapter().is_fitted(model) else Objective("")
+    return tuple(np.atleast_1d(json.loads(options["quantile_alpha"]))) if name == "reg:quantileerror" else ()
 
 
 def _catboost(model: Any) -> tuple[float, ...]:
@@ -77,8 +66,8 @@ def _catboost(model: Any) -> tuple[float, ...]:
 
 _READERS: dict[str, Callable[[Any], tuple[float, ...]]] = {
     "sklearn.QuantileRegressor": lambda model: (model.quantile,),
-    "sklearn.GradientBoostingRegressor": _sklearn("alpha"),
-    "sklearn.HistGradientBoostingRegressor": _sklearn("quantile"),
+    "sklearn.GradientBoostingRegressor": lambda model: (model.alpha,) if model.loss == "quantile" else (),
+    "sklearn.HistGradientBoostingRegressor": lambda model: (model.quantile,) if model.loss == "quantile" else (),
     "lightgbm.LGBMModel": _lightgbm,
     "lightgbm.Booster": _lightgbm,
     "xgboost.XGBModel": _xgboost,
@@ -135,8 +124,7 @@ class QuantileForestAdapter(SklearnAdapter):
         """Return a quantile table per row."""
         steps, final = unwrap(model)
         who, levels = type(final).__name__, self._of(final)
-        if not hasattr(final, "estimators_"):
-            raise InputError(f"model must be fitted; got a {who} without trees. Call fit first.")
+        refuse_unfitted(final, hasattr(final, "estimators_"), "without trees")
         if final.n_outputs_ != 1:
             raise InputError(
                 f"{who}.n_outputs_ must be 1; got {final.n_outputs_}. Fit one forest for each, here for the first. "

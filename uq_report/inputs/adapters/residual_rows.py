@@ -34,11 +34,8 @@ def collected(subject: Subject, asked: Residuals, *, members: bool) -> Collected
     InputError
         If there is no such source, its rows are audited rows too, or fewer than 20 residuals are left.
     """
-    rows = (
-        _held_out(subject, asked, members=members)
-        if asked.rows is not None
-        else _trained(subject, asked, members=members)
-    )
+    take = _trained if asked.rows is None else _held_out
+    rows = take(subject, asked, members=members)
     if len(rows.residual) < LEAST:
         raise InputError(f"residuals must be of at least {LEAST} rows; got {len(rows.residual)}. {GIVE_ROWS}")
     if not rows.residual.any():

@@ -16,7 +16,7 @@ from ...core.model.adapter import Adapter, Match, class_names
 from ...core.predictive import Distribution
 from ...core.support.arrays import FloatArray, Table
 from ...core.support.errors import InputError, to_type
-from .outputs import POINTS
+from .outputs import POINTS, refuse_unfitted
 
 Parameters = Mapping[str, FloatArray]
 
@@ -120,7 +120,7 @@ def _empirical(dist: Any) -> Distribution:
 
 
 def _quantile_table(dist: Any) -> Distribution:
-    with _quiet():
+    with warnings.catch_warnings(action="ignore"):  # of pandas and skpro, on how they compute
         table = dist.quantiles.iloc[:, 0].unstack(level=0).loc[dist.index]  # noqa: PD010 - as above
     return families.Quantiles(table.columns.to_numpy(dtype=float), table.to_numpy(dtype=float))
 
@@ -135,14 +135,9 @@ def _by_quantiles(dist: Any) -> Distribution:
             f"skpro.predict_proba must give a distribution with a density or quantiles; got {type(dist).__name__}. "
             f"Lay residuals over its predictions. {to_type(POINTS.replace('model', 'model.predict'))}"
         )
-    with _quiet():
+    with warnings.catch_warnings(action="ignore"):  # of pandas and skpro, on how they compute
         table = [np.asarray(dist.ppf(pd.DataFrame(level, dist.index, dist.columns)), float)[:, 0] for level in LEVELS]
     return families.Quantiles(LEVELS, np.stack(table, axis=1))
-
-
-def _quiet() -> Any:
-    """Return a context without the warnings of pandas and skpro on how they compute."""
-    return warnings.catch_warnings(action="ignore")
 
 
 _PARTS: Mapping[str, Callable[[Any], Distribution]] = MappingProxyType(
@@ -185,10 +180,7 @@ class SkproAdapter(Adapter):
 
     def predict(self, model: Any, X: Table) -> Distribution:
         """Return the model's predictive distributions."""
-        if not getattr(model, "is_fitted", True):
-            raise InputError(
-                f"model must be fitted; got a {type(model).__name__} of skpro that is not. Call fit first."
-            )
+        refuse_unfitted(model, getattr(model, "is_fitted", True), "of skpro that is not")
         with warnings.catch_warnings():  # pandas, on how skpro stacks its tables
             warnings.filterwarnings("ignore", "The previous implementation of stack", FutureWarning)
             dist = model.predict_proba(X.copy() if isinstance(X, pd.DataFrame) else X)

@@ -90,13 +90,13 @@ def _kind(model: Any) -> str:
 
 
 def _linear(model: Any, rows: StatsmodelsRows) -> Distribution:
-    prediction = rows.new_outcome(model)
+    prediction = model.get_prediction(rows.exog)
     mean, std = np.asarray(prediction.predicted_mean), np.asarray(prediction.se_obs)
     return families.StudentT(float(model.df_resid), mean, std) if model.use_t else families.Normal(mean, std)
 
 
 def _generalised(model: Any, rows: StatsmodelsRows) -> Distribution:
-    family, mean, scale = type(model.family).__name__, rows.mean(model), float(model.scale)
+    family, mean, scale = type(model.family).__name__, rows.predicted(model), float(model.scale)
     if family in ("Poisson", "Binomial", "NegativeBinomial") and scale != 1:
         raise InputError(
             f"GLM.scale must be 1 for the family {family}; got {scale:g}: a quasi-likelihood, which is no "
@@ -133,14 +133,14 @@ def _two_classes(model: Any, p: Any) -> Distribution:
 
 def _negative_binomial(model: Any, rows: StatsmodelsRows) -> Distribution:
     """Return that of variance m (1 + alpha) for NB1, m (1 + alpha m) for NB2, where the geometric has alpha = 1."""
-    mean, method = rows.mean(model), model.model.loglike_method
+    mean, method = rows.predicted(model), model.model.loglike_method
     alpha = 1.0 if method == "geometric" else float(np.asarray(model.params)[-1])
     return families.NegativeBinomial(mean, mean / alpha if method == "nb1" else 1 / alpha)
 
 
 def _negative_binomial_p(model: Any, rows: StatsmodelsRows) -> Distribution:
     """Return the negative binomial with the variance m + alpha m^p."""
-    mean, p = rows.mean(model), model.model.parameterization
+    mean, p = rows.predicted(model), model.model.parameterization
     return families.NegativeBinomial(mean, mean ** (2 - p) / float(np.asarray(model.params)[-1]))
 
 
@@ -160,12 +160,12 @@ def _zero_inflated(model: Any, rows: StatsmodelsRows) -> Distribution:
 
 
 def _multinomial(model: Any, rows: StatsmodelsRows) -> Distribution:
-    p = rows.table(model)
+    p = rows.predicted(model)
     return families.Categorical(p, labels(model, p.shape[1]))
 
 
 def _ordered(model: Any, rows: StatsmodelsRows) -> Distribution:
-    p, names = rows.table(model), np.asarray(model.model.labels)
+    p, names = rows.predicted(model), np.asarray(model.model.labels)
     return families.Ordinal(p, classes=names) if names.dtype.kind in "iuf" else families.Categorical(p, classes=names)
 
 
@@ -186,11 +186,11 @@ _FAMILIES: Mapping[str, Callable[[Any, StatsmodelsRows], Distribution]] = Mappin
         "OLS": _linear,
         "WLS": _linear,
         "GLM": _generalised,
-        "Logit": lambda model, rows: _two_classes(model, rows.mean(model)),
-        "Probit": lambda model, rows: _two_classes(model, rows.mean(model)),
+        "Logit": lambda model, rows: _two_classes(model, rows.predicted(model)),
+        "Probit": lambda model, rows: _two_classes(model, rows.predicted(model)),
         "MNLogit": _multinomial,
         "OrderedModel": _ordered,
-        "Poisson": lambda model, rows: families.Poisson(rows.mean(model)),
+        "Poisson": lambda model, rows: families.Poisson(rows.predicted(model)),
         "NegativeBinomial": _negative_binomial,
         "NegativeBinomialP": _negative_binomial_p,
         "ZeroInflatedPoisson": _zero_inflated,
@@ -216,17 +216,9 @@ class StatsmodelsRows:
     given: Table
     keywords: dict[str, FloatArray] = field(default_factory=dict)
 
-    def new_outcome(self, model: Any) -> Any:
-        """Return the prediction with the standard error of a new outcome."""
-        return model.get_prediction(self.exog)
-
-    def mean(self, model: Any) -> FloatArray:
-        """Return the mean of each row, shape (n,)."""
+    def predicted(self, model: Any) -> FloatArray:
+        """Return the mean of each row, shape (n,), or the probabilities of the classes, shape (n, k)."""
         return np.asarray(model.predict(self.exog, **self.keywords), dtype=float)
-
-    def table(self, model: Any) -> FloatArray:
-        """Return the probabilities of the classes, shape (n, k)."""
-        return np.asarray(model.predict(self.exog), dtype=float)
 
 
 def rows_of(results: Any, X: Table, exposure: str | None, offset: str | None) -> StatsmodelsRows:

@@ -100,7 +100,6 @@ _ACCELERATED: Mapping[str, _Accelerated] = {
 }
 
 
-@dataclass(frozen=True)
 class LifelinesAdapter(CurvesAdapter):
     """Regression models of lifelines, whose rows are a DataFrame with the columns of the fit.
 
@@ -180,7 +179,6 @@ model = CoxPHSurvivalAnalysis(alpha=0.1).fit(X_train, y_train)
 uq.explain(model, X, y)"""
 
 
-@dataclass(frozen=True)
 class SksurvAdapter(CurvesAdapter):
     """Models of scikit-survival with ``predict_survival_function``, alone, last in a pipeline, or in a search object.
 

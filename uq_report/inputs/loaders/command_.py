@@ -9,7 +9,7 @@ import subprocess
 from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -19,6 +19,7 @@ from ...core.support.arrays import FloatArray
 from ...core.support.errors import InputError, ModelError, PendingError, UQReportError, words_of
 from ...core.support.text import clean
 from ...distributions import Categorical, Draws, Normal, Quantiles
+from .base import ModelLoader
 
 PREFIX, PLANNED = "command:", "planned:"
 ROWS, PREDICTIONS = "{rows}", "{predictions}"
@@ -28,7 +29,7 @@ SAID = 500  # characters of what the command printed
 _FORMS = "p_<class> for each class, mean and sd, q05, q50 ... (quantiles), or draw_1, draw_2 ..."
 
 
-class CommandLoader:
+class CommandLoader(ModelLoader):
     """Makes a function of a command, ``command:Rscript predict.R {rows} {predictions}``, which runs its code.
 
     ``planned:FOLDER`` is the same without a command: rows whose predictions are not in the folder are written to
@@ -41,8 +42,6 @@ class CommandLoader:
     """
 
     name: ClassVar[str] = "command"
-    kind: ClassVar[Literal["model"]] = "model"
-    api_version: ClassVar[int] = 1
 
     def matches(self, source: str) -> bool:
         """Match what begins with ``command:`` or ``planned:``."""
@@ -136,7 +135,8 @@ class CommandModel:
                 table = pd.read_csv(made, float_precision="round_trip")
             except ValueError as error:
                 raise ModelError(f"{self.__name__} must write a CSV; got {words_of(error)}.") from error
-        return self._numbers(table, len(rows))
+        self._columns, numbers = _numbers(table, len(rows), self.__name__)
+        return numbers
 
     def _run(self, call: list[str]) -> str:
         """Run the command and return what it printed on standard error."""
@@ -149,13 +149,9 @@ class CommandModel:
             raise ModelError(f"{self.__name__} must end with exit code 0; got {done.returncode}. It printed: {printed}")
         return printed or "nothing"
 
-    def _numbers(self, table: pd.DataFrame, n: int) -> FloatArray:
-        self._columns = [str(name) for name in table.columns if name != "row"]
-        return _numbers(table, n, self.__name__)
 
-
-def _numbers(table: pd.DataFrame, n: int, who: str) -> FloatArray:
-    """Return the answer of another program as numbers, and refuse another number, order or kind of values."""
+def _numbers(table: pd.DataFrame, n: int, who: str) -> tuple[list[str], FloatArray]:
+    """Return columns and numbers of another program's answer; refuse another number, order or kind of values."""
     if len(table) != n:
         raise ModelError(f"{who} must write one line for each of {n} rows; got {len(table)}.")
     if "row" in table:
@@ -170,7 +166,7 @@ def _numbers(table: pd.DataFrame, n: int, who: str) -> FloatArray:
     if bad.any():
         of = f"{int(bad.sum())} of {n} rows, first in row {int(bad.argmax()) + 1}"
         raise ModelError(f"{who} must write finite numbers; got others in {of}.", row=int(bad.argmax()))
-    return numbers
+    return list(map(str, table.columns)), numbers
 
 
 class PlannedModel:
@@ -227,8 +223,7 @@ class PlannedModel:
     def _read(self, rows: Path, predictions: Path) -> None:
         lines = rows.read_text(encoding="utf-8").splitlines()[1:]
         table = pd.read_csv(predictions, float_precision="round_trip")
-        numbers = _numbers(table, len(lines), self.__name__)
-        columns = [str(name) for name in table.columns if name != "row"]
+        columns, numbers = _numbers(table, len(lines), self.__name__)
         if self._columns and columns != self._columns:
             raise ModelError(f"{self.__name__} must have the same columns in every file; got {columns} as well.")
         self._columns = columns

@@ -10,10 +10,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from importlib import import_module
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 from ...core.support import processes
-from ...core.support.errors import InputError, MissingDependencyError, words_of
+from ...core.support.errors import InputError, optional, words_of
+from .base import ModelLoader
 from .model_files import USED, OnnxModel, SkopsLoader, loaded, refuse_unless
 
 _REMEDY = "log the model with serialization_format='skops', or as ONNX."
@@ -27,7 +28,7 @@ _SETTINGS = {
 _NATIVE = ("sklearn", "xgboost", "lightgbm", "catboost")
 
 
-class MlflowLoader:
+class MlflowLoader(ModelLoader):
     """Reads ``models:/name/version``, ``models:/name@alias`` and ``runs:/id/path``.
 
     The tracking store is that of MLFLOW_TRACKING_URI. A model's folder is copied once; what is hashed
@@ -39,8 +40,6 @@ class MlflowLoader:
 
     name: ClassVar[str] = "mlflow"
     libraries: ClassVar[tuple[str, ...]] = ("mlflow",)
-    kind: ClassVar[Literal["model"]] = "model"
-    api_version: ClassVar[int] = 1
     options: ClassVar[tuple[str, ...]] = ("trusted", "allow_pickle")
 
     def __init__(self) -> None:
@@ -87,10 +86,7 @@ class MlflowLoader:
     def _folder(self, source: str) -> Path:
         """Return the local copy of a model, made on first use and deleted with this object."""
         if source not in self._copies:
-            try:
-                artifacts = import_module("mlflow.artifacts")
-            except ImportError as error:
-                raise MissingDependencyError("the MLflow loader", "mlflow", "mlflow") from error
+            artifacts = optional("mlflow.artifacts", "the MLflow loader", "mlflow")
             place = processes.make_folder()
             delete = weakref.finalize(self, processes.remove_folder, place)
             try:

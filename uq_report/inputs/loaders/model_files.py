@@ -13,18 +13,19 @@ import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 from zipfile import BadZipFile
 
 import joblib
 
-from ...core.support.errors import FOREIGN, InputError, MissingDependencyError, words_of
+from ...core.support.errors import FOREIGN, InputError, optional, words_of
 from ...core.support.processes import look_in
+from .base import ModelLoader
 
 USED = "a pickle: loading it ran code of the file, allowed by allow_pickle"
 
 
-class PickleLoader:
+class PickleLoader(ModelLoader):
     """Reads ``.joblib``, ``.pkl`` and ``.pickle`` with joblib, if `allow_pickle` is True.
 
     Loading a pickle runs whatever code its author put in it. A hash (``model.sha256``) is compared
@@ -32,13 +33,8 @@ class PickleLoader:
     """
 
     name: ClassVar[str] = "pickle"
-    kind: ClassVar[Literal["model"]] = "model"
-    api_version: ClassVar[int] = 1
+    endings: ClassVar[tuple[str, ...]] = (".joblib", ".pkl", ".pickle")  # also to refuse them with the remedy
     options: ClassVar[tuple[str, ...]] = ("allow_pickle",)
-
-    def matches(self, source: str) -> bool:
-        """Match names that end in .joblib, .pkl or .pickle, in order to refuse them with the remedy too."""
-        return Path(source.lower()).suffix in (".joblib", ".pkl", ".pickle")
 
     def load(self, source: str, *, allow_pickle: bool = False) -> Any:
         """Return the model, or refuse before the file is opened."""
@@ -72,7 +68,7 @@ def loaded(load: Callable[[], Any], source: str) -> Any:
         ) from error
 
 
-class FactoryLoader:
+class FactoryLoader(ModelLoader):
     """Imports a module, installed or of the working folder, and calls the named function to get the model.
 
     It, and what it imports from beside it, is the only code that is taken from that folder, and only under names that
@@ -80,8 +76,6 @@ class FactoryLoader:
     """
 
     name: ClassVar[str] = "factory"
-    kind: ClassVar[Literal["model"]] = "model"
-    api_version: ClassVar[int] = 1
 
     def matches(self, source: str) -> bool:
         """Match ``package.module:function``."""
@@ -118,18 +112,13 @@ class FactoryLoader:
 REVIEWED = tuple(Path(__file__).with_name("reviewed_types.txt").read_text(encoding="utf-8").split())
 
 
-class SkopsLoader:
+class SkopsLoader(ModelLoader):
     """Reads ``.skops`` files whose types are all reviewed, or trusted by the user by name."""
 
     name: ClassVar[str] = "skops"
     libraries: ClassVar[tuple[str, ...]] = ("skops",)
-    kind: ClassVar[Literal["model"]] = "model"
-    api_version: ClassVar[int] = 1
+    endings: ClassVar[tuple[str, ...]] = (".skops",)
     options: ClassVar[tuple[str, ...]] = ("trusted",)
-
-    def matches(self, source: str) -> bool:
-        """Match names that end in .skops."""
-        return Path(source.lower()).suffix == ".skops"
 
     def load(self, source: str, *, trusted: Iterable[str] = (), named: str = "") -> Any:
         """Return the model.
@@ -142,10 +131,7 @@ class SkopsLoader:
         named : str
             How errors name the source, where the file is a copy or a part of it.
         """
-        try:
-            import skops.io as sio
-        except ImportError as error:
-            raise MissingDependencyError("the skops loader", "skops", "skops") from error
+        sio = optional("skops.io", "the skops loader", "skops")
         file, source = source, named or source
         try:
             types = set(sio.get_untrusted_types(file=file))
@@ -171,17 +157,12 @@ _LABELS = ("classlabels_strings", "classlabels_int64s", "classlabels_ints")
 _EXTERNAL = 1  # TensorProto.DataLocation.EXTERNAL
 
 
-class OnnxLoader:
+class OnnxLoader(ModelLoader):
     """Reads self-contained ``.onnx`` files with onnxruntime: a graph of known operators, no code of the file's."""
 
     name: ClassVar[str] = "onnx"
     libraries: ClassVar[tuple[str, ...]] = ("onnxruntime",)
-    kind: ClassVar[Literal["model"]] = "model"
-    api_version: ClassVar[int] = 1
-
-    def matches(self, source: str) -> bool:
-        """Match names that end in .onnx."""
-        return Path(source.lower()).suffix == ".onnx"
+    endings: ClassVar[tuple[str, ...]] = (".onnx",)
 
     def load(self, source: str) -> OnnxModel:
         """Return the graph, ready to be called."""
@@ -232,10 +213,7 @@ class OnnxModel:
 
 
 def _session(content: bytes, source: str) -> Any:
-    try:
-        import onnxruntime
-    except ImportError as error:
-        raise MissingDependencyError("the ONNX loader", "onnxruntime", "onnx") from error
+    onnxruntime = optional("onnxruntime", "the ONNX loader", "onnxruntime", "onnx")
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     options.log_severity_level = 4  # errors are raised; the library would print them too
@@ -247,10 +225,7 @@ def _session(content: bytes, source: str) -> Any:
 
 def _class_labels(content: bytes, source: str) -> tuple[Any, ...] | None:
     """Return the labels the graph itself states in the order of its probabilities, or None."""
-    try:
-        import onnx
-    except ImportError as error:
-        raise MissingDependencyError("the ONNX loader", "onnx", "onnx") from error
+    onnx = optional("onnx", "the ONNX loader", "onnx")
     try:
         graph = onnx.load_model_from_string(content).graph
     except Exception as error:  # a broken protocol buffer raises classes of its own library

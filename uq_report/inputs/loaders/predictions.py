@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -11,20 +11,15 @@ import pandas as pd
 from ...core.support.arrays import FloatArray
 from ...core.support.errors import InputError, nearest
 from ...core.traits.stored_predictions import FixedRows, prediction_columns, scored_rows
+from .base import ModelLoader
 
 _FORMS = "probability, or probabilities per class, or mean and std"
 
 
-class PredictionsLoader:
+class PredictionsLoader(ModelLoader):
     """Makes `FixedRows` of a scored table; asked for by name, never by a source's spelling."""
 
     name: ClassVar[str] = "predictions"
-    kind: ClassVar[Literal["model"]] = "model"
-    api_version: ClassVar[int] = 1
-
-    def matches(self, source: str) -> bool:
-        """Match nothing."""
-        return False
 
     def load(
         self,

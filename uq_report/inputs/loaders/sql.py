@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import pandas as pd
 
 from ...core.support.arrays import tidied
-from ...core.support.errors import InputError, LockedError, MissingDependencyError
+from ...core.support.errors import InputError, LockedError, optional
 from ...core.support.text import masked, without_secrets
+from .base import DataLoader
 from .tables import Reservoir
 
 _LATER = re.compile(
@@ -32,8 +33,7 @@ def message(error: BaseException, source: str) -> str:
 
 def is_passing(error: BaseException) -> bool:
     """Say whether a database is locked, down or full for now, so that the same may work later."""
-    text = str(getattr(error, "orig", None) or error).lower()
-    return _LATER.search(text) is not None
+    return _LATER.search(str(getattr(error, "orig", None) or error).lower()) is not None
 
 
 def check_query(query: str, source: str) -> str:
@@ -51,11 +51,10 @@ def check_query(query: str, source: str) -> str:
 FETCH = 10_000  # rows
 SQLITE_WAIT = 5.0  # seconds for another process to finish its write
 CONNECT_WAIT = 20  # seconds
-_FILES = (".db", ".sqlite", ".sqlite3")
 _DIALECT = re.compile(r"(sqlite|postgresql|mysql|mariadb|mssql|oracle|snowflake|bigquery|duckdb|redshift)(\+\w+)?:/")
 
 
-class SqlLoader:
+class SqlLoader(DataLoader):
     """Reads what one SELECT returns; never writes.
 
     SQLite files are opened read-only; PostgreSQL gets read-only transactions of one snapshot; with
@@ -67,13 +66,12 @@ class SqlLoader:
 
     name: ClassVar[str] = "sql"
     libraries: ClassVar[tuple[str, ...]] = ("sqlalchemy",)
-    kind: ClassVar[Literal["data"]] = "data"
-    api_version: ClassVar[int] = 1
+    endings: ClassVar[tuple[str, ...]] = (".db", ".sqlite", ".sqlite3")
     options: ClassVar[tuple[str, ...]] = ("query", "max_rows", "seed")
 
     def matches(self, source: str) -> bool:
         """Match URLs of the databases SQLAlchemy speaks to, and names of SQLite files."""
-        return _DIALECT.match(source) is not None or ("://" not in source and Path(source.lower()).suffix in _FILES)
+        return _DIALECT.match(source) is not None or super().matches(source)
 
     def sha256(self, source: str) -> str:
         """Return nothing: a database changes in place; the table it gave is hashed by the run."""
@@ -89,10 +87,7 @@ class SqlLoader:
         LockedError
             If the database is locked or down for now.
         """
-        try:
-            import sqlalchemy
-        except ImportError as error:
-            raise MissingDependencyError("the SQL loader", "SQLAlchemy", "sql") from error
+        sqlalchemy = optional("sqlalchemy", "the SQL loader", "SQLAlchemy", "sql")
         statement = check_query(query, source)
         reservoir = None if max_rows is None else Reservoir(max_rows, seed)
         try:

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from functools import partial
 from importlib import import_module
 from pathlib import Path
-from typing import Any, ClassVar, Literal, NamedTuple, NoReturn
+from typing import Any, ClassVar, NamedTuple, NoReturn
 from zipfile import BadZipFile
 
 import numpy as np
@@ -22,6 +22,7 @@ import pandas as pd
 
 from ...core.support.arrays import FloatArray, IntArray, tidied
 from ...core.support.errors import InputError, MissingDependencyError
+from .base import DataLoader
 
 
 class Reservoir:
@@ -65,7 +66,7 @@ TAIL = 1 << 20  # bytes in which the last row is looked for
 _UNREADABLE = (OSError, ValueError, EOFError, BadZipFile, lzma.LZMAError, zlib.error)
 
 
-class CsvLoader:
+class CsvLoader(DataLoader):
     """Reads ``.csv`` files in UTF-8, also compressed, whose first row names the columns.
 
     With `max_rows` the file passes by in parts, and a simple random sample of so many rows is kept:
@@ -73,8 +74,6 @@ class CsvLoader:
     """
 
     name: ClassVar[str] = "csv"
-    kind: ClassVar[Literal["data"]] = "data"
-    api_version: ClassVar[int] = 1
     options: ClassVar[tuple[str, ...]] = ("max_rows", "seed")
 
     def matches(self, source: str) -> bool:
@@ -170,7 +169,7 @@ class RowGroup(NamedTuple):
     take: Callable[[IntArray], Any]
 
 
-class ParquetLoader:
+class ParquetLoader(DataLoader):
     """Reads ``.parquet`` files with pandas and pyarrow.
 
     With `max_rows` a simple random sample of so many rows is drawn from the number of rows, which such files state,
@@ -180,14 +179,8 @@ class ParquetLoader:
 
     name: ClassVar[str] = "parquet"
     libraries: ClassVar[tuple[str, ...]] = ("pyarrow",)
-    kind: ClassVar[Literal["data"]] = "data"
-    api_version: ClassVar[int] = 1
     endings: ClassVar[tuple[str, ...]] = (".parquet", ".pq")
     options: ClassVar[tuple[str, ...]] = ("max_rows", "seed")
-
-    def matches(self, source: str) -> bool:
-        """Match the names of such files, by their ending."""
-        return "://" not in source and Path(source.lower()).suffix in self.endings
 
     def load(self, source: str, *, max_rows: int | None = None, seed: int = 0) -> pd.DataFrame:
         """Return the table; ``attrs["sampled_from"]`` is the number of all rows if some were drawn.
@@ -204,16 +197,13 @@ class ParquetLoader:
                     parts, reservoir = list(opened), Reservoir(max_rows, seed)
                     if sum(part.rows for part in parts) > max_rows:
                         return _drawn(parts, reservoir)
-            return tidied(self._read(source))
+            return tidied(getattr(pd, f"read_{self.name}")(source))
         except InputError:
             raise
         except ImportError as error:
             raise MissingDependencyError(f"the {title} loader", "pyarrow", "parquet") from error
         except (OSError, ValueError) as error:
             raise InputError(f"data must be a readable {title} file; got {source!r}: {error}. Check it.") from error
-
-    def _read(self, source: str) -> pd.DataFrame:
-        return pd.read_parquet(source)
 
     @contextmanager
     def _parts(self, source: str) -> Iterator[Iterator[RowGroup]]:
@@ -252,9 +242,6 @@ class FeatherLoader(ParquetLoader):
 
     name: ClassVar[str] = "feather"
     endings: ClassVar[tuple[str, ...]] = (".feather", ".arrow")
-
-    def _read(self, source: str) -> pd.DataFrame:
-        return pd.read_feather(source)
 
     @contextmanager
     def _parts(self, source: str) -> Iterator[Iterator[RowGroup]]:

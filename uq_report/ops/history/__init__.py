@@ -38,7 +38,7 @@ from ...core.support.errors import InputError, OutputError
 from ...evidence import disk
 from ...evidence.disk import RUN, SUMS
 from . import entry as entries
-from .entry import Beside, FiledRun, Head, Heads, HistoryEntry, put
+from .entry import FiledRun, Head, Heads, HistoryEntry, put
 
 if TYPE_CHECKING:
     from .filing import Filing
@@ -240,7 +240,7 @@ class History:
         """
         from .filing import Filing  # with what makes and reads runs, which a list of them does without
 
-        audit = self._audit(name)
+        audit = self.folder(name)
         try:
             audit.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -258,7 +258,7 @@ class History:
         """Return what is filed of one audit or of all, in order; a run that cannot be read is left out."""
         if not self.root.is_dir():
             raise InputError(f"history must be a folder with filed runs; got {self.root}. Check the path.")
-        audits = entries.audit_folders(self.root) if name is None else [self._audit(name)]
+        audits = entries.audit_folders(self.root) if name is None else [self.folder(name)]
         filed = []
         for folder in (folder.path for audit in audits for folder in entries.run_folders(audit)):
             try:
@@ -273,7 +273,7 @@ class History:
         if not runs:
             return None
         try:
-            confirmed = (self._audit(name) / entries.LATEST).lstat().st_mtime
+            confirmed = (self.folder(name) / entries.LATEST).lstat().st_mtime
             return datetime.fromtimestamp(confirmed, UTC)
         except (OSError, ValueError, OverflowError):
             return runs[-1].entry.filed_at()
@@ -293,10 +293,6 @@ class History:
             raise InputError(f"run must still be kept; {reference!r} was deleted by retention. Name a later one.")
         return matches[-1]
 
-    def beside(self, name: str) -> Beside:
-        """Return the files beside the runs of an audit."""
-        return Beside(self._audit(name))
-
     def check(self, anchor: Heads | None = None) -> list[str]:
         """Return what is wrong, one sentence each; see `check.troubles`."""
         return troubles(self.root, anchor)
@@ -306,7 +302,8 @@ class History:
         file = self.root / entries.HEADS
         return entries.of_folders(self.root, entries.read_heads(file) if file.exists() else Heads())
 
-    def _audit(self, name: str) -> Path:
+    def folder(self, name: str) -> Path:
+        """Return the folder of an audit, which need not be there yet; refuse a link."""
         audit = self.root / entries.slug(name)
         if audit.is_symlink():
             raise InputError(f"{audit} must be a folder of the history; got a link. Remove it.")
@@ -369,7 +366,7 @@ def _emptied(filed: FiledRun) -> bool:
     run, note = filed.folder / RUN, filed.folder / entries.PRUNED
     was_there = run.is_file()
     if not note.exists():
-        put(note, filed.folder.parent / f"{entries.STAGE}-{entries.PRUNED}", NOTE)
+        put(note, NOTE, filed.folder.parent / f"{entries.STAGE}-{entries.PRUNED}")
     run.unlink(missing_ok=True)
     for place in sorted(filed.folder.iterdir(), key=lambda place: place.name == SUMS):  # says what the others were
         if place.is_dir() and not place.is_symlink():

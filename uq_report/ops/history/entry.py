@@ -32,7 +32,7 @@ from ...evidence.canonical import canonical
 from ...evidence.disk import RUN, file_content, write_through
 
 MAX_NAME = 200
-LATEST, MAILED, STARTED = "latest", "mailed.json", "started"
+LATEST, MAILED, STARTED = "latest", "mailed.json", "started"  # `ops.mail` keeps the last two; no check reads them
 STAGE, HELD = ".new", ".held"
 _LONGEST = 40
 _RUN = re.compile(r"(?P<sequence>\d{6,12})_(?P<as_of>\d{4}-\d{2}-\d{2})_(?P<digest>[0-9a-f]{12})")
@@ -200,22 +200,6 @@ class FiledRun(NamedTuple):
     def present(self) -> bool:
         """Whether the run is still in its folder; retention leaves the entry alone."""
         return (self.folder / RUN).is_file()
-
-
-class Beside(NamedTuple):
-    """The files beside the runs of an audit that no check reads."""
-
-    audit: Path
-
-    @property
-    def started(self) -> Path:
-        """The file that says since when a run is at work, which stays where it was killed; see `ops.mail`."""
-        return self.audit / STARTED
-
-    @property
-    def mailed(self) -> Path:
-        """The file that keeps what was mailed; see `ops.mail`."""
-        return self.audit / MAILED
 
 
 def entry_of_json(data: bytes | str, source: str) -> HistoryEntry:
@@ -401,8 +385,12 @@ def record_deleted(root: Path, folder: str, sequences: Iterable[int]) -> None:
             _write(root, replace(known, audits={**known.audits, folder: replace(head, deleted=deleted)}))
 
 
-def put(file: Path, stage: Path, data: bytes) -> None:
-    """Put a file in its place at once, and down to the disk."""
+def put(file: Path, data: bytes, stage: Path | None = None) -> None:
+    """Put a file in its place at once, and down to the disk; `stage` is where it is written first, beside it if None.
+
+    Runs have no files beside theirs, not even of a process that was killed.
+    """
+    stage = stage or file.with_name(f"{STAGE}-{file.name}")
     stage.unlink(missing_ok=True)
     write_through(stage, data)
     stage.replace(file)
@@ -435,7 +423,7 @@ def _known(root: Path) -> Heads:
 
 
 def _write(root: Path, heads: Heads) -> None:
-    put(root / HEADS, root / _STAGE, heads.dumps())
+    put(root / HEADS, heads.dumps())
 
 
 def _pruned(audit: Path) -> tuple[int, ...]:

@@ -26,7 +26,7 @@ from ...evidence.run import Run
 from ...evidence.run_folder import contents, read
 from ...reading.rating import rating
 from . import entry as entries
-from .entry import Beside, FiledRun, HistoryEntry
+from .entry import FiledRun, HistoryEntry
 
 
 def make_entry(name: str, run: Run, run_sha256: str, sums_sha256: str, before: HistoryEntry | None) -> HistoryEntry:
@@ -81,8 +81,7 @@ class Filing:
 
     def __init__(self, name: str, audit: Path) -> None:
         self.name = name
-        self.beside = Beside(audit)
-        self._audit = audit
+        self.folder = audit
         self._head = entries.begin(audit.parent).audits.get(audit.name)
         for left in audit.glob(f"{entries.STAGE}*"):  # of a process that was killed
             remove(left)
@@ -90,17 +89,17 @@ class Filing:
 
     def hold(self, run: Run, clock: Mapping[str, Any]) -> None:
         """Keep a run while its report is made, so that it is filed also if this process is killed."""
-        held = self._audit / entries.HELD
+        held = self.folder / entries.HELD
         try:
             remove(held)
             write_through(held / CLOCK, json.dumps(clock).encode())
-            entries.put(held / RUN, held / entries.STAGE, dumps(run))
+            entries.put(held / RUN, dumps(run))
         except OSError as error:  # filing it, after the report is made, fails by the same or goes well
             _log.warning("Not kept while its report is made: %s", error)
 
     def _take_up(self) -> None:
         """File the run of a process that was killed while it made the report."""
-        held = self._audit / entries.HELD
+        held = self.folder / entries.HELD
         if (held / RUN).is_file():
             try:
                 run, clock = read(held)
@@ -114,7 +113,7 @@ class Filing:
 
     def previous(self) -> Run | None:
         """Return the run filed last, or the one before if that cannot be read; None if there is none."""
-        for folder in reversed(entries.run_folders(self._audit)):
+        for folder in reversed(entries.run_folders(self.folder)):
             try:
                 entry, data = entries.read_entry(folder.path), folder.path / RUN
                 if not data.is_file():
@@ -141,11 +140,11 @@ class Filing:
             return self._published(last)
         listed = disk.dumps(disk.hashes(files))
         entry = make_entry(self.name, run, digest, hashlib.sha256(listed).hexdigest(), self._before(last))
-        target = self._audit / entry.folder
+        target = self.folder / entry.folder
         try:
             self._write({**files, disk.SUMS: listed, entries.ENTRY: entry.dumps()}, target)
         except OSError as error:
-            shutil.rmtree(self._audit / entries.STAGE, ignore_errors=True)
+            shutil.rmtree(self.folder / entries.STAGE, ignore_errors=True)
             raise OutputError(f"history must be writable; got {target}: {error}. Nothing was filed.") from error
         return self._published(entry)
 
@@ -166,23 +165,23 @@ class Filing:
         last, required = self._last(), {RUN, *reports}
         if last is None or not inputs or last.inputs != inputs or not self._whole(last, required):
             return None
-        if copy is not None and not disk.match(copy, disk.loads(self._audit / last.folder), required):
+        if copy is not None and not disk.match(copy, disk.loads(self.folder / last.folder), required):
             return None
-        if read(self._audit / last.folder)[0].not_reproducible:  # cut by a limit: another attempt may get further
+        if read(self.folder / last.folder)[0].not_reproducible:  # cut by a limit: another attempt may get further
             return None
         with suppress(OSError):  # a history that can only be read has no `latest` to touch
-            os.utime(self._audit / entries.LATEST, follow_symlinks=os.utime not in os.supports_follow_symlinks)
-        return FiledRun(last, self._audit / last.folder)
+            os.utime(self.folder / entries.LATEST, follow_symlinks=os.utime not in os.supports_follow_symlinks)
+        return FiledRun(last, self.folder / last.folder)
 
     def _whole(self, entry: HistoryEntry, required: Iterable[str]) -> bool:
         """Say whether all files of a run are there with their hashes, and those wanted are among them."""
-        folder = self._audit / entry.folder
+        folder = self.folder / entry.folder
         listed = disk.loads(folder)
         return listed.get(RUN) == entry.run_sha256 and disk.match(folder, listed, {*listed, *required})
 
     def _last(self) -> HistoryEntry | None:
         """Return the entry filed last; one that cannot be read still counts in the numbers."""
-        folders = entries.run_folders(self._audit)
+        folders = entries.run_folders(self.folder)
         if not folders:
             return None
         try:
@@ -200,25 +199,21 @@ class Filing:
 
     def _write(self, files: Mapping[str, bytes], target: Path) -> None:
         """Write the files beside their place and down to the disk, and move them there at once."""
-        stage = self._audit / entries.STAGE
+        stage = self.folder / entries.STAGE
         for name, data in files.items():
             write_through(stage / name, data)
         for folder in {(stage / name).parent for name in files}:
             entries.flush(folder)
         stage.rename(target)
-        entries.flush(self._audit)
+        entries.flush(self.folder)
 
     def _published(self, entry: HistoryEntry) -> FiledRun:
         """Point to the run, and make it the head of its audit."""
         try:
-            entries.put(
-                self._audit / entries.LATEST,
-                self._audit / f"{entries.STAGE}-{entries.LATEST}",
-                f"{entry.folder}\n".encode(),
-            )
-            entries.record(self._audit.parent, self._audit.name, entry)
+            entries.put(self.folder / entries.LATEST, f"{entry.folder}\n".encode())
+            entries.record(self.folder.parent, self.folder.name, entry)
         except OSError as error:
             raise OutputError(f"history must be writable; got {error}. The run was filed as {entry.folder}.") from error
         self._head = entries.following(self._head, entry)
-        remove(self._audit / entries.HELD)
-        return FiledRun(entry, self._audit / entry.folder)
+        remove(self.folder / entries.HELD)
+        return FiledRun(entry, self.folder / entry.folder)

@@ -181,11 +181,9 @@ def verify(  # noqa: PLR0913 - files and flags
         if run is not None or not signed:
             raise
         return Verification(str(path), "", tuple(_without_evidence(signed, anchors, str(error))))
-    claims = [VerificationClaim(source, *verdict) for verdict in verdicts]
+    claims = [verdict.of(source) for verdict in verdicts]
     if disk.is_damaged(folder):
-        claims.append(
-            VerificationClaim(disk.SUMS, *judging.failed("hash", "it is damaged: no hash can be read from it"))
-        )
+        claims.append(judging.failed("hash", "it is damaged: no hash can be read from it").of(disk.SUMS))
     if recorded is not None:
         listing = partial(_compare_listed, digest=digest, listed=listed)
         compare: Callable[..., Iterator[VerificationVerdict]] = _remaker(recorded, templates) if deep else listing
@@ -196,16 +194,16 @@ def verify(  # noqa: PLR0913 - files and flags
                 *_judge_hash(report, listed, digest, deep=deep),
                 *signatures,
             ]
-            claims += [VerificationClaim(report.name, *verdict) for verdict in verdicts]
+            claims += [verdict.of(report.name) for verdict in verdicts]
         if required and not any(report.format == "pdf" for report in reports):
             lacking = "one is asked for, and only a PDF can have one"
-            claims.append(VerificationClaim(str(path), *judging.failed("signature", lacking)))
+            claims.append(judging.failed("signature", lacking).of(str(path)))
         if place.is_dir():
             own = {RUN} if known and run is None else set()
             claims += _lost(place, listed, own | {report.name for report in reports})
-            claims.append(VerificationClaim(EVIDENCE, *_judge_tables(place, recorded, listed, deep=deep)))
+            claims.append(_judge_tables(place, recorded, listed, deep=deep).of(EVIDENCE))
         inputs = {"model": model, "data": data, "train": train}
-        claims += [VerificationClaim(source, *verdict) for verdict in judge_inputs(recorded, inputs, folder)]
+        claims += [verdict.of(source) for verdict in judge_inputs(recorded, inputs, folder)]
     return Verification(str(path), digest, tuple(claims))
 
 
@@ -246,9 +244,8 @@ def _evidence(place: Path, reports: Sequence[Report], named: FilePath | None) ->
 def _without_evidence(signed: Sequence[Report], trust: Sequence[FilePath], reason: str) -> Iterator[VerificationClaim]:
     """Say that what was signed holds no evidence that can be read, and what its signatures say of that."""
     for report in signed:
-        yield VerificationClaim(report.name, *judging.failed("evidence", reason))
-        for verdict in judge_signatures(report.data, trust):
-            yield VerificationClaim(report.name, *verdict)
+        verdicts = judging.failed("evidence", reason), *judge_signatures(report.data, trust)
+        yield from (verdict.of(report.name) for verdict in verdicts)
 
 
 def _remaker(run: Run, templates: FilePath | None) -> Callable[..., Iterator[VerificationVerdict]]:
@@ -320,9 +317,9 @@ def _lost(place: Path, listed: Mapping[str, str], judged: Container[str]) -> Ite
     """Say which listed files of a folder are gone or others; those `judged` and tables are not looked at again."""
     for name in (name for name in listed if "/" not in name and name not in judged):
         if not (place / name).is_file():
-            yield VerificationClaim(name, "hash", "failed", f"it is missing; {disk.SUMS} lists it")
+            yield judging.failed("hash", f"it is missing; {disk.SUMS} lists it").of(name)
         elif not disk.match(place, listed, [name]):
-            yield VerificationClaim(name, "hash", "failed", f"it is not as {disk.SUMS} lists it")
+            yield judging.failed("hash", f"it is not as {disk.SUMS} lists it").of(name)
 
 
 def _judge_tables(place: Path, run: Run, listed: Mapping[str, str], *, deep: bool) -> VerificationVerdict:

@@ -19,11 +19,6 @@ from ...evidence.run import FORMAT, Run
 
 State = Literal["verified", "failed", "not assessed", "error"]
 Outcome = Literal["verified", "failed", "not assessed"]
-_HEADS: Mapping[Outcome, str] = {
-    "verified": "Verified",
-    "failed": "Failed",
-    "not assessed": "Not assessed",
-}
 
 
 class VerificationVerdict(NamedTuple):
@@ -32,6 +27,10 @@ class VerificationVerdict(NamedTuple):
     name: str
     state: State
     reason: str
+
+    def of(self, file: str) -> VerificationClaim:
+        """Return the claim on a file."""
+        return VerificationClaim(file, *self)
 
 
 def proven(name: str, reason: str) -> VerificationVerdict:
@@ -119,7 +118,7 @@ class Verification:
         if not counts["error"]:
             del counts["error"]
         listed = ", ".join(f"{number} {state}" for state, number in counts.items())
-        return f"{_HEADS[self.outcome]}: {listed}; run.json {self.run_sha256}"
+        return f"{self.outcome.capitalize()}: {listed}; run.json {self.run_sha256}"
 
     def as_dict(self) -> dict[str, Any]:
         """Return JSON values, for programs."""
