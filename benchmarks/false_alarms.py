@@ -35,7 +35,7 @@ from uq_report.evidence.information import AgreementView
 from uq_report.evidence.run import NotRun, Run
 from uq_report.methods.agreement.check import leaders
 from uq_report.runner import plugins
-from uq_report.runner.provenance import described, measure_facts
+from uq_report.runner.provenance import described, measure_facts, options_of
 from uq_report.testing import KnownLinear, KnownLogistic, KnownTruth, measures
 
 ALLOWED = 0.05
@@ -322,7 +322,7 @@ def audited(null: Null, number: int) -> Run:
         try:
             explainer = plugin("explainers", name)(**options)
             results = explainer.explain(subject, engine.bound(name), prior)
-            prior[name] = tuple(described(result, explainer, facts) for result in results)
+            prior[name] = tuple(described(result, facts, options_of(explainer)) for result in results)
         except UQReportError as error:  # as in an audit: the check does without it
             not_run.append(NotRun(name, "explainers", str(error), cause_of(error)))
     run = Run(

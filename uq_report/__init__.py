@@ -26,11 +26,10 @@ scikit-learn. uq.dist has the predictive distributions, for models that are func
 uq.load reads a saved run, uq.run an audit.toml; uq.verify checks a report. help(uq.importance) says more of each.
 """
 
-# Public names are resolved on first use, so that the import costs next to nothing. Nothing is imported here that Python
-# has not loaded before: ``python -m uq_report`` looks in the working folder first until `__main__` runs.
-
 from __future__ import annotations
 
+# Public names are resolved on first use, so that the import costs next to nothing. Nothing is imported here that Python
+# has not loaded before: ``python -m uq_report`` looks in the working folder first until `__main__` runs.
 import sys
 from importlib import import_module
 

@@ -1,7 +1,5 @@
 """Arguments as people type them: those in each other's place are answered with the call that is meant."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The benchmark of an audit: a simple model fitted to the training observations, or a fitted model that is given."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Verbs take a subject, or a model with its data, which they explain first; anything else is answered with the call."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
 from inspect import Parameter, signature

@@ -1,7 +1,5 @@
 """Values that a user has computed with shap, in an audit beside ours."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar

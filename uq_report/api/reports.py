@@ -1,7 +1,5 @@
 """The files of a report: what they need is looked at before anything is computed, and each fails by itself."""
 
-from __future__ import annotations
-
 import gc
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass

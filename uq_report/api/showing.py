@@ -1,7 +1,5 @@
 """What is shown at work: reports, figures and progress, in the notebook's cell, the browser or on the error stream."""
 
-from __future__ import annotations
-
 import sys
 import tempfile
 import webbrowser

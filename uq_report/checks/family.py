@@ -1,7 +1,5 @@
 """Families of tests: how the tests of one rule become its findings, and a table of rules the outcome of its check."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, TypeVar
 

@@ -1,7 +1,5 @@
 """The page of a finding code: meaning, rule, thresholds, measured false alarms and power, and remedy."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from .rule import Rule, powers, rates, stated

@@ -1,7 +1,5 @@
 """What checks share: signs adjusted over features, and how the rules of a check end together."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isnan, nan

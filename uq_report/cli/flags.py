@@ -1,7 +1,5 @@
 """Flags of `run` and `init`: each says which key of audit.toml it fills, and is called as the key is."""
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps

@@ -1,7 +1,5 @@
 """What every command shares: the application, the flags that several have, and printing."""
 
-from __future__ import annotations
-
 import codecs
 import json
 import logging

@@ -1,7 +1,5 @@
 """Commands that prove what a report is: verify and sign."""
 
-from __future__ import annotations
-
 import os
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Blocks made from frames and figures: tables with a cap, figures with words, and what was left out."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar

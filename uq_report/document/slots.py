@@ -4,8 +4,6 @@ A slot is ``chapter.place``. What names only a chapter stands behind its places;
 drivers of the prediction or of the uncertainty, by the role of its measures.
 """
 
-from __future__ import annotations
-
 from typing import Final
 
 from ..evidence import ids

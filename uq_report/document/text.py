@@ -1,7 +1,5 @@
 """Words of the report: outside text made safe, numbers with their units, lists and counts."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from functools import cache

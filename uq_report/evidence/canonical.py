@@ -1,7 +1,5 @@
 """JSON: values of libraries as JSON values, and the one form that is written and hashed."""
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Mapping

@@ -3,8 +3,6 @@
 How tables are stored is said in `tables`, the published schema is ``run.schema.json`` beside this file.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Mapping
 from dataclasses import fields, is_dataclass

@@ -1,7 +1,5 @@
 """The view of the predictions against simple references: outcome rate, majority class, training sample, net benefit."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from . import ids

@@ -8,8 +8,6 @@ stays. The next writer ends the work of a killed one. Several writers make their
 after the other.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re

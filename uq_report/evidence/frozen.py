@@ -1,7 +1,5 @@
 """Values that never change: their classes, and what is made once of each."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import Field, dataclass, field
 from functools import cache, wraps

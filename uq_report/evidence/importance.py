@@ -1,7 +1,5 @@
 """Views of importances: by permutation, Shapley values, dalex and R-sens."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
 

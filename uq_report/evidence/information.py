@@ -1,7 +1,5 @@
 """Views of dependence: covered information, redundancy, and the agreement of rankings."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Views of calibration, scores and groups: what is read against what happened."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import field
 from math import inf

@@ -1,7 +1,5 @@
 """Views of curves and surfaces of a measure along features, and of interactions."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 

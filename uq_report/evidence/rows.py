@@ -1,7 +1,5 @@
 """Views of data quality and support, of attributions to single rows, and of two models side by side."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import Any, NamedTuple

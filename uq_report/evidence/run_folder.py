@@ -4,8 +4,6 @@ If anything fails before the move, the files of the last run are untouched; if a
 If the process is killed, every file is the old or the new one, and the next writer ends its work; see `disk`.
 """
 
-from __future__ import annotations
-
 import csv
 import json
 import os

@@ -1,7 +1,5 @@
 """Views of segments: rows where the model is uncertain or wrong, against the others, and what changes it there."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 from math import isnan

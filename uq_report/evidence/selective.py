@@ -1,7 +1,5 @@
 """Views of selective prediction: how the loss falls when the most uncertain observations are referred to a person."""
 
-from __future__ import annotations
-
 from math import isnan
 
 from ..core.statistics.verdicts import SampleSize, beyond

@@ -5,8 +5,6 @@ A `View` names its result, the type of its lines and, as further fields, the fac
 Every class below `EstimateLine` and `View` is a frozen dataclass by itself, see `frozen`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, Field, fields
 from typing import Any, ClassVar, Generic, Self, TypeVar, get_args, get_origin

@@ -1,7 +1,5 @@
 """``audit.toml``: one audit from model and data to report, in one file."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Annotated, Any, Literal
 

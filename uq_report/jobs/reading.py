@@ -1,7 +1,5 @@
 """From ``audit.toml`` and flags to one description of an audit."""
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path

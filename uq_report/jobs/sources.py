@@ -1,7 +1,5 @@
 """Models and tables from what a user names: one loader each, with the options it takes, and the hash of its source."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from collections.abc import Mapping, Sequence

@@ -3,8 +3,6 @@
 Comments that explain start with ``# ``; keys that can be switched on start with ``#`` alone.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -3,8 +3,6 @@
 The subject of a saved run, from its model and data, of which a run keeps names, roles and hashes.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import replace

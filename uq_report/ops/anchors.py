@@ -5,8 +5,6 @@ each entry the hashes of all files of its run. A signature of it, in a file besi
 a time stamp in another since when.
 """
 
-from __future__ import annotations
-
 import asyncio
 import hashlib
 from collections.abc import Callable, Sequence

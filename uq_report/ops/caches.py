@@ -3,8 +3,6 @@
 Matplotlib and fontconfig warn where they cannot keep what they look up about fonts, once in each process; numba fails.
 """
 
-from __future__ import annotations
-
 import atexit
 import os
 from collections.abc import Mapping, MutableMapping

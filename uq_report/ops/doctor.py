@@ -1,7 +1,5 @@
 """What a full audit needs of a machine: Python, libraries, fonts; each with the remedy."""
 
-from __future__ import annotations
-
 import platform
 from collections.abc import Mapping, Sequence
 from ctypes.util import find_library

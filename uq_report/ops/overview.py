@@ -1,7 +1,5 @@
 """Write one page over all audits of a history: recommendation, trend and reports of each."""
 
-from __future__ import annotations
-
 import logging
 import math
 import os

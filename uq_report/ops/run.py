@@ -3,8 +3,6 @@
 Where it goes is looked at first, results are saved next, and the report comes last.
 """
 
-from __future__ import annotations
-
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence

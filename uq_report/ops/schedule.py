@@ -4,8 +4,6 @@ A run in a process of its own can crash, leak or hang without harm to the others
 histories of the audits, so that a restart makes up for a missed run, once.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

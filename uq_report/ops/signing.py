@@ -4,8 +4,6 @@ The signature is invisible and certifies how the file may still change; PDF/A-3a
 report that verifies is signed, and a draft only if that is said.
 """
 
-from __future__ import annotations
-
 import io
 import re
 import shlex

@@ -1,9 +1,7 @@
 """One result of any explainer as a part of the report: a figure, a table, notes, omissions."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -13,7 +11,7 @@ from ..core.model.results import Result
 from ..core.support.text import count
 from ..document.blocks import MAX_ROWS, intervals_caption, left_out, make_figure, make_section, make_table, notes_of
 from ..document.document import Block, Bullets, Column, Paragraph, Section, Table
-from ..document.plots import attribution
+from ..document.plots import attribution, style
 from ..document.plots.frames import number
 from ..document.plots.importance import paired
 from ..document.plots.registered import runs
@@ -24,9 +22,6 @@ from ..evidence.view import by_key
 from .run_reader import RunReader
 from .sentences import largest_words, margin_words, range_words, verdict_words
 from .tables import ends_table, importance_table, plain_table
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as MatplotlibFigure
 
 PANELS = 3
 TOP = 20  # features in a figure
@@ -64,7 +59,7 @@ def _figure(e: RunReader, result: Result, caption: str, alt: str, ordinal: int =
     """Return the figure registered for a result, which takes companions from the others."""
     key = f"{result.id}-figure-{ordinal}" if ordinal else f"{result.id}-figure"
 
-    def draw() -> MatplotlibFigure:
+    def draw() -> style.Figure:
         return e.draw(result, others=e.results, **choice)
 
     return make_figure(key, f"{clean(result.title)}{caption}", alt, draw, result.id)

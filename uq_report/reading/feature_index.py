@@ -1,7 +1,5 @@
 """The results of a run by feature, read once for all sheets."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from itertools import chain, zip_longest
 

@@ -1,7 +1,5 @@
 """The recommendation by one printed rule: the most severe open finding decides, and the approver decides on it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain

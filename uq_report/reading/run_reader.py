@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from hashlib import sha256
 from math import inf
-from typing import TYPE_CHECKING, Any, ClassVar, NoReturn, Protocol, runtime_checkable
+from typing import Any, ClassVar, NoReturn, Protocol, runtime_checkable
 
 from ..core.model.results import MeasureFacts, Result
 from ..core.statistics.inference import CONFIDENCE
 from ..core.support.errors import UnsupportedError
 from ..document.document import Badge, Cell, Section, Tone
+from ..document.plots import style
 from ..document.plots.frames import words
 from ..document.text import ABSENT, clean, items, joined, name, sentence
 from ..evidence import columns as col, ids
@@ -23,9 +24,6 @@ from ..evidence.importance import directed
 from ..evidence.outcomes import CalibrationView, ScoreLine
 from ..evidence.run import MethodRecord, Run
 from ..evidence.subject import SubjectFacts
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as MatplotlibFigure
 
 GATE = ids.CALIBRATION
 FAILED, UNJUDGED = "UQ101", "UQ102"
@@ -60,7 +58,7 @@ class RunReader:
     """A run as sections read it; `draw` draws any result by the figure of its kind, or of its own if in `figures`."""
 
     run: Run
-    draw: Callable[..., MatplotlibFigure] = _no_figures
+    draw: Callable[..., style.Figure] = _no_figures
     figures: Collection[str] = ()
 
     def find(self, key: str) -> Result | None:

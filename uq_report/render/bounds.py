@@ -1,7 +1,5 @@
 """What a process of one page has in common: its limits, and standard output for its answer alone."""
 
-from __future__ import annotations
-
 import os
 import signal
 import sys

@@ -1,7 +1,5 @@
 """The one template environment: sandboxed, always escaping, and strict about missing names."""
 
-from __future__ import annotations
-
 import json
 import pickle
 import subprocess

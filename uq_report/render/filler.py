@@ -3,8 +3,6 @@
 Run as ``python -m uq_report.render.filler SECONDS MEGABYTES``: standard input is a job, standard output its answer.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import pickle

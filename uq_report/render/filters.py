@@ -1,7 +1,5 @@
 """The filters and tests templates may use, beside Jinja's own; figures as part of the page."""
 
-from __future__ import annotations
-
 import re
 import xml.etree.ElementTree as ET
 from base64 import b64encode

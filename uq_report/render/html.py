@@ -1,7 +1,5 @@
 """The report as one HTML file: offline, light and dark, on phone, desk and paper; complete without its script."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar

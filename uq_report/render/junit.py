@@ -1,7 +1,5 @@
 """How the checks ended as JUnit XML, which CI systems show beside their tests."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar
 

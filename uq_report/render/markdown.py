@@ -1,7 +1,5 @@
 """The report as Markdown, for a repository: headings, lists and tables, and figures in words."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from functools import lru_cache

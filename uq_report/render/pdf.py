@@ -3,8 +3,6 @@
 It is printed in a process of its own, with limits: an endless page costs an error, not the program.
 """
 
-from __future__ import annotations
-
 import builtins
 import ctypes
 import json

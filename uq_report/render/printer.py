@@ -5,8 +5,6 @@ input is a job, standard output its answer. Only what printing needs is imported
 space; the process ends by itself even if nobody waits for it.
 """
 
-from __future__ import annotations
-
 import json
 import logging
 import pickle

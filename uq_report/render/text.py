@@ -1,7 +1,5 @@
 """Texts and numbers on their way into a page: `core.numbers`, aligned down a column."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from hashlib import sha256

@@ -1,7 +1,5 @@
 """The files of a theme: read in their folder and nowhere else, and pages that load ``data:`` addresses alone."""
 
-from __future__ import annotations
-
 import os
 import re
 import tomllib

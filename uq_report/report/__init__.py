@@ -1,7 +1,5 @@
 """A run becomes a document."""
 
-from __future__ import annotations
-
 AUDIT, BRIEF, MODEL_CARD = "audit", "brief", "model-card"
 NAMES = (AUDIT, BRIEF, MODEL_CARD)
 NONE, SHORT, FULL = "none", "short", "full"

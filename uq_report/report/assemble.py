@@ -1,7 +1,5 @@
 """A run becomes a document: every section in its place, and the run itself and more numbers as attachments."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial

@@ -1,7 +1,5 @@
 """The owner's words for an observation ("application") and for the unit of the outcome ("kW"), in whole documents."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import fields, is_dataclass, replace
 from typing import Any, TypeVar

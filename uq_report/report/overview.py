@@ -1,7 +1,5 @@
 """One page over many audits, as data: a row per audit with recommendation, findings and links to its reports."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Which adapter speaks for a model: the closest match, or the one the user names."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace

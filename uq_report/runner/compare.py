@@ -4,8 +4,6 @@ Both audits draw the same shuffles (streams belong to seed and feature names), s
 importances is itself an importance of the difference, row by row, and its interval is the paired one.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple

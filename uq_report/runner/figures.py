@@ -1,7 +1,5 @@
 """Results become figures: the plugin for the result's id, else for its kind, draws it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from inspect import Parameter, signature
 from typing import Any

@@ -1,7 +1,5 @@
 """Every registered check ends in exactly one state; waivers are applied here, so that no check knows of them."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace

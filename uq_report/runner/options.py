@@ -1,7 +1,5 @@
 """Options of plugins are the fields of their dataclasses: what each may be, in words, as a type and as JSON Schema."""
 
-from __future__ import annotations
-
 import inspect
 import json
 import re

@@ -1,7 +1,5 @@
 """Importance under given permutations, or conditional on the other features, and values before and after."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 

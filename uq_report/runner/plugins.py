@@ -4,8 +4,6 @@ The only user of `importlib.metadata`. Finding imports nothing; deny and require
 imported; two plugins of one name in a group stop the run.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping

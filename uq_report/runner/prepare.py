@@ -1,7 +1,5 @@
 """Plugins become objects with their options: every mistake in the options is reported before anything runs."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, is_dataclass
 from functools import partial

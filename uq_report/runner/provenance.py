@@ -3,8 +3,6 @@
 Strangers' plugins and our own are recorded alike: no plugin has to describe itself.
 """
 
-from __future__ import annotations
-
 import inspect
 import platform
 import re

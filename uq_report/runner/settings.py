@@ -1,7 +1,5 @@
 """What decides an audit beside its subject, typed and frozen."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """The contracts of adapters, loaders and fast paths: by themselves, and with a model, source or subject of theirs."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable, Iterator
 from pathlib import Path

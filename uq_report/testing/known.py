@@ -1,7 +1,5 @@
 """Models, subjects and runs of known truth, a document with every kind of block, and the error of contract checks."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass

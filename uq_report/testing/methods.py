@@ -1,7 +1,5 @@
 """The contracts of measures, explainers and checks."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterator, Sequence
 from string import Formatter

@@ -1,7 +1,5 @@
 """The contracts of figures, sections and renderers."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress

@@ -9,8 +9,6 @@ so the bytes of a result do not depend on how it was computed.
 One prediction pass: which variants share a call, and all measures of that call's predictions.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import KW_ONLY, dataclass

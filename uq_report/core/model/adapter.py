@@ -1,7 +1,5 @@
 """The contracts of adapters, which make predictive distributions of models, and of loaders of models and tables."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol, runtime_checkable

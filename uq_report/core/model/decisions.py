@@ -1,7 +1,5 @@
 """The classes that a model decides for: its own `predict`, and the rule that this follows."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from math import floor
 from typing import Any, cast

@@ -20,8 +20,6 @@ array([0.2877,    inf])
 array([0. , 0.5])
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Protocol, TypeAlias, get_args, runtime_checkable

@@ -1,7 +1,5 @@
 """Where accumulated local effects and partial dependence tell different stories."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

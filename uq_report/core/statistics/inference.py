@@ -11,8 +11,6 @@ Nothing here knows models or features. Shapes: M measures, m shuffles, G distinc
 ``T[:, r, i]`` has row i carry the value of row ``donors[r, i]``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 

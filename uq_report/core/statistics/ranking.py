@@ -13,8 +13,6 @@ Bootstrap percentiles of ranks have no such cover near ties.
 Nothing here knows models or features: d estimates, n rows, B draws.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -4,8 +4,6 @@ Numbers go in and two limits come out; a standard error carries weights and clus
 level: of Student's t, or of a band.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from math import exp, isfinite, nan, sqrt
 

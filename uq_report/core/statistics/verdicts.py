@@ -7,8 +7,6 @@ magnitude. So the true value is stated: 0 for equivalence, a difference from the
 taken from the sample, or from the model.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 from math import ceil, floor, inf, isfinite, log10, nan, sqrt

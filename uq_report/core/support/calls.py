@@ -1,7 +1,5 @@
 """Calls as people type them: unknown names of arguments and attributes are answered with the name that is meant."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import wraps
 from inspect import Parameter, isfunction, signature

@@ -3,8 +3,6 @@
 Messages follow one grammar: ``<who>.<what> must be <allowed>; got <value>. <what to do>.``
 """
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import get_close_matches

@@ -1,7 +1,5 @@
 """A look at the limits of the audit at work, from loops deep in a computation that no engine is handed to."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar

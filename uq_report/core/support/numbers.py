@@ -1,7 +1,5 @@
 """Numbers as a reader sees them, in text, tables and figures: rounded to their error, a real minus sign, a unit."""
 
-from __future__ import annotations
-
 from math import floor, isfinite, isnan, log10
 from typing import Any, Final
 

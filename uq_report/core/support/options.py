@@ -1,7 +1,5 @@
 """Options of explainers and checks: the default of each and what is allowed, stated once in the field."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import field, fields
 from numbers import Integral

@@ -5,8 +5,6 @@ Modules of a folder that Python does not look in: those that a user names, and w
 Temporary folders of this process; those of killed processes, which nobody else removes, go when the next is made.
 """
 
-from __future__ import annotations
-
 import os
 import shutil
 import site

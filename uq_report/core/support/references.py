@@ -1,7 +1,5 @@
 """The works that rules, methods and findings rest on; every citation in a report comes from here."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from pathlib import Path

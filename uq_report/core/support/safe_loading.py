@@ -1,7 +1,5 @@
 """Files that are loaded: their size is bounded before they are read, the nesting of JSON before it is parsed."""
 
-from __future__ import annotations
-
 import json
 from itertools import accumulate
 from pathlib import Path

@@ -5,8 +5,6 @@ silence that a reader could mistake for something else: direction controls and c
 report's font lacks are shown as their code point.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 import unicodedata

@@ -1,7 +1,5 @@
 """How long blocks of rows in order of time must be, from the autocorrelation of what is averaged over them."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import replace

@@ -1,7 +1,5 @@
 """What other libraries want and do: frames with text column names, numbers for y, a loss, the global random state."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any

@@ -1,7 +1,5 @@
 """Models whose predictions are random: noticed by predicting twice, read as members of a mixture, or given a seed."""
 
-from __future__ import annotations
-
 import inspect
 import random
 import sys

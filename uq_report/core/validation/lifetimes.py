@@ -4,8 +4,6 @@ They are a structured array of `LIFETIME`, which no arithmetic takes for numbers
 time as the time of an event stops with an error.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Models that predict several outputs at once: which outputs there are, and one of them as a model of its own."""
 
-from __future__ import annotations
-
 from functools import wraps
 from typing import Any
 

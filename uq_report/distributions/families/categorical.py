@@ -1,7 +1,5 @@
 """Class probabilities."""
 
-from __future__ import annotations
-
 from copy import copy
 from functools import cached_property
 from typing import Any, ClassVar, Self

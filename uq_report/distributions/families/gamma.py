@@ -3,8 +3,6 @@
 The beta distribution.
 """
 
-from __future__ import annotations
-
 from typing import Any, Self
 
 import numpy as np

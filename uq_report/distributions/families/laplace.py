@@ -1,7 +1,5 @@
 """The Laplace distribution."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from typing import Any, ClassVar, Self
 

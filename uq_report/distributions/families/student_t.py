@@ -1,7 +1,5 @@
 """Student's t distribution with location and scale."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, Self
 

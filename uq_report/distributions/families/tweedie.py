@@ -1,7 +1,5 @@
 """Tweedie distributions with a power between 1 and 2: a mass at 0, and a density above it."""
 
-from __future__ import annotations
-
 from typing import Any, Self
 
 import numpy as np

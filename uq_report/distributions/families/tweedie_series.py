@@ -5,8 +5,6 @@ Dunn & Smyth 2005, eq. 5 (doi:10.1007/s11222-005-4070-y). Entropy and mean diffe
 for a given shape: they are integrated once at Chebyshev nodes of log rate, and interpolated from there.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import lru_cache, partial
 from typing import TypeAlias

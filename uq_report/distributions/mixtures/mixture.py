@@ -1,7 +1,5 @@
 """Mixtures of distributions of any families."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from copy import copy
 from typing import Any, Self

@@ -5,8 +5,6 @@ moments and scores) beside what lies outside the quantiles 1e-12 and 1 - 1e-12, 
 within 1e-16 of 1 of a beta distribution with b far below 1.
 """
 
-from __future__ import annotations
-
 from typing import Any, ClassVar, Self
 
 import numpy as np

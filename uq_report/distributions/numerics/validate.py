@@ -1,7 +1,5 @@
 """How parameters, levels and targets from outside become arrays, or are refused with a reason."""
 
-from __future__ import annotations
-
 from copy import copy
 from typing import Any, ClassVar, Self
 

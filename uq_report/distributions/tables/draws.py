@@ -1,7 +1,5 @@
 """Draws from a predictive distribution: what a sampler gives."""
 
-from __future__ import annotations
-
 from typing import Any, Self
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Prediction intervals: lower and upper bounds at stated coverage levels, and a point prediction, without a density."""
 
-from __future__ import annotations
-
 from typing import Any, ClassVar
 
 import numpy as np

@@ -3,8 +3,6 @@
 Histograms: bar distributions and densities on a grid.
 """
 
-from __future__ import annotations
-
 from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Tables of quantiles: what a quantile regression predicts."""
 
-from __future__ import annotations
-
 from typing import Any, Literal, Self, get_args
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Survival curves: the probability that the event has not happened yet, as a step function of time."""
 
-from __future__ import annotations
-
 from typing import Any, Self
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Distributions of times of which an outcome may say no more than that the event is later."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, Self
 

@@ -5,8 +5,6 @@ Distributions with additional zeros.
 Any family of scipy.stats.
 """
 
-from __future__ import annotations
-
 from copy import copy
 from typing import Any, ClassVar, Self
 

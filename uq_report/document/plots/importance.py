@@ -1,7 +1,5 @@
 """Importance of features and of their pairs: a dot and its interval for each, one panel per measure."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from statistics import NormalDist

@@ -3,8 +3,6 @@
 Cells of one colour are one path, so that a figure stays small and needs no raster image.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 

@@ -4,8 +4,6 @@ SVG has the same bytes in every process, text kept as text, and coordinates to 0
 page recolours in dark mode.
 """
 
-from __future__ import annotations
-
 import io
 import json
 import re

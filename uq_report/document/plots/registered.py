@@ -1,7 +1,5 @@
 """The contract of figures, entry-point group ``uq_report.figures``, and the figures of whole kinds of results."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Protocol, runtime_checkable
 

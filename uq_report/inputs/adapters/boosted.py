@@ -1,7 +1,5 @@
 """LightGBM, XGBoost and CatBoost: a distribution by objective, by the scikit-learn interface or of a native model."""
 
-from __future__ import annotations
-
 import json
 from abc import abstractmethod
 from collections.abc import Mapping

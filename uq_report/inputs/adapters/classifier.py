@@ -1,7 +1,5 @@
 """Anything with ``predict_proba``: a categorical distribution over the model's classes."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec

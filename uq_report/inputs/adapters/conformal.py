@@ -1,7 +1,5 @@
 """Conformal models of MAPIE and crepes: prediction intervals, predictive distributions, or label sets."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass

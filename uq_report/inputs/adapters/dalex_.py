@@ -1,7 +1,5 @@
 """A ``dalex.Explainer``, taken as it is: its model, rows, y, weights and label."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, NoReturn

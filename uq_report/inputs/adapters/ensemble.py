@@ -3,8 +3,6 @@
 Regressors whose ``predict`` can return a standard deviation: a normal distribution per row.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass

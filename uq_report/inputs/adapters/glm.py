@@ -1,7 +1,5 @@
 """Models that fit a mean: Poisson, gamma and Tweedie likelihoods, whose dispersion must be given where it is free."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from numbers import Real

@@ -1,7 +1,5 @@
 """NGBoost: the distribution that it boosts, family by family."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar

@@ -1,7 +1,5 @@
 """ONNX graphs: class probabilities, or a mean with its standard deviation."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar

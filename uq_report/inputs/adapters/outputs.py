@@ -1,7 +1,5 @@
 """What a model returned, checked once and told with the model's name."""
 
-from __future__ import annotations
-
 import math
 from numbers import Real
 from typing import Any

@@ -1,7 +1,5 @@
 """Stored predictions in place of a model: scored tables, distributions, and posterior draws of ArviZ and xarray."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, NoReturn

@@ -3,8 +3,6 @@
 Regressors that predict probabilities on a grid of bars, as TabPFN does.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

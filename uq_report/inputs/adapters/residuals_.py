@@ -1,7 +1,5 @@
 """Point predictions with a distribution laid over them, from residuals of rows outside the fit."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from importlib import import_module

@@ -3,8 +3,6 @@
 Nothing here imports scikit-learn: classes are told by name, parts by their public attributes.
 """
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Iterable
 from copy import copy

@@ -1,7 +1,5 @@
 """Probabilistic regressors of skpro: whatever distribution their ``predict_proba`` returns."""
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

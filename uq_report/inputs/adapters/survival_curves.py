@@ -1,7 +1,5 @@
 """Survival models of lifelines and scikit-survival: curves cut into cells, and exact distributions of failure times."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

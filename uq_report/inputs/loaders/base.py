@@ -1,7 +1,5 @@
 """What the loaders of this package share: their kind, and the names of files that they match."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import ClassVar, Literal
 

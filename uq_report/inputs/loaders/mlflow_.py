@@ -1,7 +1,5 @@
 """Models from an MLflow registry or run."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re

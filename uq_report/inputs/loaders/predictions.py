@@ -1,7 +1,5 @@
 """Predictions that were made elsewhere, from columns of the data."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any, ClassVar
 

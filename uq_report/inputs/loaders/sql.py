@@ -1,7 +1,5 @@
 """Data from databases, through SQLAlchemy: a URL or an SQLite file, and a query."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from pathlib import Path

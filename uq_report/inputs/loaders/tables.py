@@ -3,8 +3,6 @@
 Load data from Parquet and Feather files.
 """
 
-from __future__ import annotations
-
 import csv
 import io
 import lzma

@@ -13,8 +13,6 @@ Wear makes the power unsteady, more so in strong wind: aleatoric. Training rows 
 members part there: epistemic. The audited rows are drawn by the same formula.
 """
 
-from __future__ import annotations
-
 import hashlib
 import re
 import tomllib

@@ -1,7 +1,5 @@
 """Agreement between methods: every ranking of the features, how sure its ranks are, and where methods part."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial

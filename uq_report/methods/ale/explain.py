@@ -1,7 +1,5 @@
 """Accumulated local effects (ALE), first and second order, of any measure."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from itertools import product

@@ -1,7 +1,5 @@
 """Accumulated local effects, and where they differ from the averages of partial dependence."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import product

@@ -1,7 +1,5 @@
 """Is the predictive distribution right: reliability of probabilities, coverage of intervals, PIT."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What recalibration gains: cross-fitted log score of recalibrated distributions less that of the model's own."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import ceil
 

@@ -1,7 +1,5 @@
 """Scores of predictive distributions, and their tests against outcomes drawn from these."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple

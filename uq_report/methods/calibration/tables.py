@@ -1,7 +1,5 @@
 """Reliability, PIT and coverage as results, and the coverage that intervals and label sets promise."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, cast
 

@@ -12,8 +12,6 @@ positive where the others repeat what X_i says about Y, negative where they only
 3. Importance map (`importance_map`, eq. 3 and 4): importance regressed on the terms, predicted for no redundant cover.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise, product

@@ -1,7 +1,5 @@
 """Importance adjusted for redundancy: the price of permuted values where those that could replace it are wrong too."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Which estimator of covered information fits the data, and its terms, with everything a reader must know."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial

@@ -1,7 +1,5 @@
 """Covered information disentanglement: what the other features cover of a feature's information about y."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, fields, replace
 from itertools import compress

@@ -1,7 +1,5 @@
 """Covered information, importance alone and adjusted for redundancy, and the dependence graph."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

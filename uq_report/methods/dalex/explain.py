@@ -1,7 +1,5 @@
 """dalex's own explanations of the prediction, and of entropy and nll as if they were predictions."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from math import comb

@@ -1,7 +1,5 @@
 """Data quality: facts about the data that limit what results mean, each above a printed threshold."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial

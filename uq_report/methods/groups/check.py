@@ -1,7 +1,5 @@
 """Groups: predictions and losses that no honest model shows, the use of an attribute, and what base rates make."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf, isnan, nan, sqrt

@@ -1,7 +1,5 @@
 """Which groups are shown, the numbers of each row that are averaged by group, and contrasts of their means."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Groups: predictions, errors and uncertainty for each protected attribute, with small groups held back."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache, cached_property, partial

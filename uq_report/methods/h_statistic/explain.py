@@ -1,7 +1,5 @@
 """Friedman and Popescu's H-statistic: how much of a measure is interaction."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import partial

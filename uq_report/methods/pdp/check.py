@@ -1,7 +1,5 @@
 """Expected directions: whether the model's curves go against what its owner says they must do."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import ceil

@@ -1,7 +1,5 @@
 """Partial dependence (PDP) and individual conditional expectation (ICE) of any measure."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import product

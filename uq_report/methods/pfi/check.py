@@ -1,7 +1,5 @@
 """Checks of model-implied against realised importance, of leaks, and of single features that outdo the model."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import floor, isfinite, isnan, nan, sqrt

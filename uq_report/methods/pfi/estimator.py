@@ -17,8 +17,6 @@ that carries the values x_S of row k, and b_i the measure of row i unchanged,
 Features are shuffled until the choice of shuffles is a small part of the variance (`settled`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 

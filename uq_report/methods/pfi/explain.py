@@ -1,7 +1,5 @@
 """Permutation importance of any measure: loss, likelihood and entropy of the same shuffles in one pass."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import chain

@@ -1,7 +1,5 @@
 """Realised against model-implied importance."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ...core.model.results import Result

@@ -1,7 +1,5 @@
 """Permutation importance as tidy results, and the joint reading of Likelihood- and Entropy-PFI."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass

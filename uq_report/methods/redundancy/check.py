@@ -1,7 +1,5 @@
 """Dependence: importance that partners hide, losses that are not signalled, pairs that repeat."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isnan, nan

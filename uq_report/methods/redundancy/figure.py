@@ -1,7 +1,5 @@
 """The redundancy of each feature, and strong pairs of features before and after one is permuted."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

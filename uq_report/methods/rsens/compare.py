@@ -4,8 +4,6 @@ Each is given as one term per row whose weighted mean is the estimate, so that i
 of a mean (for ratios and spreads by linearisation).
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from ...core.model.measures import PREDICTION

@@ -1,7 +1,5 @@
 """Uncertainty-aware sensitivity: R-sens of features, R-sens₂ of pairs, and their comparators."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from itertools import combinations, product

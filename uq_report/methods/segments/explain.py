@@ -1,7 +1,5 @@
 """Segments: where the model is uncertain, and where it is wrong beyond what it says, by small honest trees."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial

@@ -1,7 +1,5 @@
 """The means of each measure in the segments that stand out."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from ...core.model.results import Result

@@ -1,7 +1,5 @@
 """Whether the uncertainty finds the errors: its order against the one that the model's own distributions imply."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from math import isnan
 from typing import ClassVar

@@ -1,7 +1,5 @@
 """Selective prediction: whether referring the most uncertain observations to a person removes errors."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property

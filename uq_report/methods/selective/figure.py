@@ -1,7 +1,5 @@
 """The risk-coverage curve of selective prediction."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """How strongly columns depend on each other: two of any kinds, or one on all others by a forest, out of bag."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations

@@ -1,7 +1,5 @@
 """The method cards: texts about each method that the report prints, kept as data in `cards.toml`."""
 
-from __future__ import annotations
-
 import tomllib
 from collections.abc import Mapping
 from functools import cache

@@ -1,7 +1,5 @@
 """What checks of several methods share: events of a class, and lines of evidence in words."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from math import ceil, inf, isnan
 from typing import Any, Final

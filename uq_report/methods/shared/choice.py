@@ -1,7 +1,5 @@
 """What is explained: measures with a value per row, notable rows, leading features, and draws in blocks."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import chain, zip_longest

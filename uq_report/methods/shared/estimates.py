@@ -1,7 +1,5 @@
 """The columns of an estimate, shares with exact intervals, means, differences of two means, and diagnostics."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import Any, TypeVar
 

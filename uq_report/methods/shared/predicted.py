@@ -1,7 +1,5 @@
 """What a model predicts of each row as numbers, and what its own distributions imply: expected loss, varentropy."""
 
-from __future__ import annotations
-
 from typing import NamedTuple, cast
 
 import numpy as np

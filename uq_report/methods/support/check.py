@@ -1,7 +1,5 @@
 """Training domain: observations and permuted observations outside it, and what the model does there."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, NamedTuple

@@ -1,7 +1,5 @@
 """The distributions of features in the training and the test sample."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

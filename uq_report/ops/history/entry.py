@@ -9,8 +9,6 @@ knows the end can say. That is heads.json, renewed with each run that is filed, 
 anchor, which whoever can write to the history cannot write to.
 """
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re

@@ -1,7 +1,5 @@
 """Files the runs of one audit, while its lock is held: each is there as a whole, or not at all."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import logging

@@ -1,7 +1,5 @@
 """One evaluation of MLflow: its model and dataset become a subject, the audit a folder, the folder MLflow's files."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from inspect import Parameter, signature

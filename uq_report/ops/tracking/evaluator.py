@@ -3,8 +3,6 @@
 MLflow imports this file whenever it lists its evaluators: only MLflow itself is imported at the top.
 """
 
-from __future__ import annotations
-
 import inspect
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What MLflow keeps of a run beside its files: numbers that can be compared over runs, and tags to find it by."""
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Iterator

@@ -3,8 +3,6 @@
 Nothing passes that was not looked at.
 """
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from functools import partial

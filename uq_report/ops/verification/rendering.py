@@ -1,7 +1,5 @@
 """Render a report again from run.json and compare the bytes."""
 
-from __future__ import annotations
-
 import platform
 import warnings
 from collections.abc import Iterator, Mapping, Sequence

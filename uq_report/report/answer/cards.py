@@ -1,7 +1,5 @@
 """Two cards of page 1: the performance of the model, and the calibration of its predictive distributions."""
 
-from __future__ import annotations
-
 from math import isfinite, isnan
 from typing import NamedTuple
 

@@ -3,8 +3,6 @@
 No sentence names an order that intervals do not show, or a feature whose verdict is open.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 

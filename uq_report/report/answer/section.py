@@ -1,7 +1,5 @@
 """Page 1: the recommendation, its reasons, the drivers and the actions; as a section, as lines and as HTML."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial

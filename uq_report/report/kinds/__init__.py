@@ -1,7 +1,5 @@
 """The kinds of document a run can become: the whole audit, a brief of two pages, a model card."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from typing import Final, NamedTuple

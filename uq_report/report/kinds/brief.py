@@ -3,8 +3,6 @@
 No sentence is cut: one that is too long for two pages is replaced by a reference to the audit.
 """
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from ...core.support.text import count, short

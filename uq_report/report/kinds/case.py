@@ -1,7 +1,5 @@
 """The case sheet: one observation on one page, for a complaint or an adverse decision."""
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any

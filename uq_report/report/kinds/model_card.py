@@ -1,7 +1,5 @@
 """The model card: the conclusion, then the headings of Mitchell et al. 2019; missing statements are open."""
 
-from __future__ import annotations
-
 from typing import TypeAlias
 
 from ...core.support.references import cite

@@ -1,7 +1,5 @@
 """The appendix: rules, methods, settings and the cross-reference, and in full every table beyond the main part."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 

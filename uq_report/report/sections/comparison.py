@@ -3,8 +3,6 @@
 The other sections of two models follow side by side.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace

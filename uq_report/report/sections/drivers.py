@@ -1,7 +1,5 @@
 """Drivers of the prediction, the loss and the uncertainty: one ranking of methods, the map, covered information."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations

@@ -1,7 +1,5 @@
 """The findings with their actions, the rules behind them, the state of every check, and monitoring thresholds."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Groups of protected attributes: differences in prediction and outcome, and what is attributable to the attribute."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace

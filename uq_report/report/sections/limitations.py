@@ -1,7 +1,5 @@
 """Limitations of the model, the data and the audit, and the faults that this audit would have detected."""
 
-from __future__ import annotations
-
 import math
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping, Sequence

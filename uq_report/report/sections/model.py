@@ -1,7 +1,5 @@
 """The audited model and its owner: model and purpose, data and lineage, sign-off."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from ...core.support.text import count

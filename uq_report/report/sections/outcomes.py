@@ -1,7 +1,5 @@
 """Performance out of sample: scores, decisions, model-implied against realised importance, and segments."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from itertools import chain
 from math import isfinite, isnan

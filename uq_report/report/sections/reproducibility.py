@@ -1,7 +1,5 @@
 """Reproducibility: settings, versions, plugins, cards of the methods, glossary and works cited."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections import Counter

@@ -1,7 +1,5 @@
 """A sheet for each leading feature: sentences on its effects and importances, its figure, and a small table."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from math import isfinite
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """Calibration: the verdict, reliability and coverage diagrams, and the parts of the uncertainty."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from math import isfinite, isnan, nan
 

@@ -1,7 +1,5 @@
 """The flat form of an ensemble of trees: whole-number codes of rows, one table of nodes, leaves in fixed point."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property

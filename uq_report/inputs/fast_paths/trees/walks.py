@@ -3,8 +3,6 @@
 One walk down each tree for all rows and all values that a column is given: the compiled inner loops.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
