@@ -71,7 +71,9 @@ def test_intervals_are_the_library_s_own_in_its_order_of_levels() -> None:
     "model",
     [
         CrossConformalRegressor(LinearRegression(), confidence_level=LEVELS, cv=3),
-        JackknifeAfterBootstrapRegressor(DecisionTreeRegressor(max_depth=3), confidence_level=0.9, resampling=20),
+        JackknifeAfterBootstrapRegressor(
+            DecisionTreeRegressor(max_depth=3), confidence_level=0.9, resampling=20, random_state=0
+        ),
     ],
     ids=["cross", "jackknife"],
 )
