@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from numbers import Integral
 from pathlib import Path
-from typing import Any, Literal, TypeAlias, cast, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, Unpack, cast, overload
 
 import numpy as np
 import pandas as pd
@@ -39,6 +39,9 @@ from .tables import TextTable
 from .views import AuditRun, Earlier, ResultView, earlier_run
 
 Reporting: TypeAlias = bool | Callable[[Progress], None] | None
+if TYPE_CHECKING:
+    from . import option_types as types
+
 Named: TypeAlias = str | Measure
 Measures: TypeAlias = Named | Sequence[Named] | None
 Pair: TypeAlias = tuple[str, str]
@@ -60,7 +63,7 @@ def importance(
     n_repeats: int = 30,
     method: Literal["marginal", "conditional"] = "marginal",
     permutations: Any = None,
-    **options: Any,
+    **options: Unpack[types.ImportanceOptions],
 ) -> ResultView:
     """Return the permutation importance of every feature and group, for all measures from one pass.
 
@@ -120,7 +123,7 @@ def profile(
     measures: Measures = None,
     *,
     kind: Literal["both", "average", "individual"] = "both",
-    **options: Any,
+    **options: Unpack[types.ProfileOptions],
 ) -> ResultView:
     """Return partial dependence and ICE curves of all measures, or a surface for a pair.
 
@@ -153,7 +156,9 @@ def profile(
 
 
 @on_subject
-def effects(subject: Subject, /, features: Features = None, measures: Measures = None, **options: Any) -> ResultView:
+def effects(
+    subject: Subject, /, features: Features = None, measures: Measures = None, **options: Unpack[types.EffectsOptions]
+) -> ResultView:
     """Return accumulated local effects (ALE) of all measures, which need no unlikely combinations of features.
 
     Parameters
@@ -187,7 +192,7 @@ def interactions(
     method: Literal["h_statistic", "pdp", "rsens", "shap"] = "h_statistic",
     *,
     features: Features = None,
-    **options: Any,
+    **options: Unpack[types.InteractionsOptions],
 ) -> ResultView:
     """Return the interaction strength of pairs of features.
 
@@ -231,7 +236,7 @@ def interactions(
 
 
 @on_subject
-def sensitivity(subject: Subject, /, features: Names = None, **options: Any) -> ResultView:
+def sensitivity(subject: Subject, /, features: Names = None, **options: Unpack[types.SensitivityOptions]) -> ResultView:
     """Return the uncertainty-aware sensitivity (R-sens) of the predictive distribution to every feature.
 
     Parameters
@@ -257,7 +262,11 @@ def sensitivity(subject: Subject, /, features: Names = None, **options: Any) -> 
 
 @on_subject
 def attributions(
-    subject: Subject, /, rows: int | Sequence[int] | None = None, measures: Measures = None, **options: Any
+    subject: Subject,
+    /,
+    rows: int | Sequence[int] | None = None,
+    measures: Measures = None,
+    **options: Unpack[types.AttributionsOptions],
 ) -> ResultView:
     """Return Shapley values of the prediction, entropy and nll for single rows; ``.to_shap()`` converts them.
 
@@ -292,7 +301,9 @@ def attributions(
 
 
 @on_subject
-def covered_information(subject: Subject, /, measures: Measures = None, **options: Any) -> ResultView:
+def covered_information(
+    subject: Subject, /, measures: Measures = None, **options: Unpack[types.CoveredInformationOptions]
+) -> ResultView:
     """Return the information about y that each feature shares with the others (Pereira et al.).
 
     Parameters
@@ -318,7 +329,9 @@ def covered_information(subject: Subject, /, measures: Measures = None, **option
 
 
 @on_subject
-def adjusted_importance(subject: Subject, /, *, n_repeats: int = 10, **options: Any) -> ResultView:
+def adjusted_importance(
+    subject: Subject, /, *, n_repeats: int = 10, **options: Unpack[types.AdjustedImportanceOptions]
+) -> ResultView:
     """Return the permutation importance of each feature when its partner features are permuted with it.
 
     Parameters
@@ -344,7 +357,7 @@ def adjusted_importance(subject: Subject, /, *, n_repeats: int = 10, **options: 
 
 
 @on_subject
-def redundancy(subject: Subject, /, **options: Any) -> ResultView:
+def redundancy(subject: Subject, /, **options: Unpack[types.RedundancyOptions]) -> ResultView:
     """Return how well each feature is predicted by all others: its out-of-sample R².
 
     Parameters
@@ -367,7 +380,7 @@ def redundancy(subject: Subject, /, **options: Any) -> ResultView:
 
 
 @on_subject
-def calibration(subject: Subject, /, **options: Any) -> ResultView:
+def calibration(subject: Subject, /, **options: Unpack[types.CalibrationOptions]) -> ResultView:
     """Return how far the predictive distribution agrees with outcomes: scores, reliability, coverage, exact tests.
 
     Parameters
@@ -391,7 +404,9 @@ def calibration(subject: Subject, /, **options: Any) -> ResultView:
 
 
 @on_subject
-def segments(subject: Subject, /, measures: Measures = None, *, max_leaf_nodes: int = 6, **options: Any) -> ResultView:
+def segments(
+    subject: Subject, /, measures: Measures = None, *, max_leaf_nodes: int = 6, **options: Unpack[types.SegmentsOptions]
+) -> ResultView:
     """Return where the model is uncertain, wrong, or over-confident: leaves of small trees, with intervals.
 
     Half of the independent rows grow a tree for each measure, the other half gives every number. No row is predicted
@@ -425,7 +440,7 @@ def segments(subject: Subject, /, measures: Measures = None, *, max_leaf_nodes: 
 
 
 @on_subject
-def selective(subject: Subject, /, **options: Any) -> ResultView:
+def selective(subject: Subject, /, **options: Unpack[types.SelectiveOptions]) -> ResultView:
     """Return what referring the most uncertain observations to a person saves: the risk-coverage curve, with intervals.
 
     Observations are kept in order of their uncertainty; no model is asked anything beside those of the subject.
@@ -456,7 +471,7 @@ def selective(subject: Subject, /, **options: Any) -> ResultView:
 
 
 @on_subject
-def groups(subject: Subject, /, **options: Any) -> ResultView:
+def groups(subject: Subject, /, **options: Unpack[types.GroupsOptions]) -> ResultView:
     """Return predictions, outcomes, losses and uncertainty by group of each protected attribute, and its proxies.
 
     Parameters
@@ -483,7 +498,7 @@ def groups(subject: Subject, /, **options: Any) -> ResultView:
 
 
 @on_subject
-def drift(subject: Subject, /, **options: Any) -> ResultView:
+def drift(subject: Subject, /, **options: Unpack[types.DriftOptions]) -> ResultView:
     """Return how the observations differ from the training observations, and the share outside the training domain.
 
     Parameters
@@ -508,7 +523,7 @@ def drift(subject: Subject, /, **options: Any) -> ResultView:
 
 
 @on_subject
-def agreement(subject: Subject, /, explainers: Chosen = None, **options: Any) -> ResultView:
+def agreement(subject: Subject, /, explainers: Chosen = None, **options: Unpack[types.AgreementOptions]) -> ResultView:
     """Return the rankings of the features by several explainers side by side, with intervals on the ranks.
 
     Parameters
