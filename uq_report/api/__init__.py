@@ -38,10 +38,10 @@ from .single_case import Case
 from .tables import TextTable
 from .views import AuditRun, Earlier, ResultView, earlier_run
 
-Reporting: TypeAlias = bool | Callable[[Progress], None] | None
 if TYPE_CHECKING:
     from . import option_types as types
 
+Reporting: TypeAlias = bool | Callable[[Progress], None] | None
 Named: TypeAlias = str | Measure
 Measures: TypeAlias = Named | Sequence[Named] | None
 Pair: TypeAlias = tuple[str, str]

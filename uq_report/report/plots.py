@@ -422,17 +422,13 @@ def _intervals(axes: Axes, points: pd.DataFrame, place: dict[float, int], role: 
 def _ticks(axes: Axes, which: str, ends: tuple[float, float], most: int, room: float = WIDTH) -> None:
     """Write at most `most` round numbers on an axis that has `room`, with as many decimals as they differ by."""
     values, texts = _numbers(ends, most)
-    while len(texts) > 1 and _crowded(values, texts, (ends[1] - ends[0]) / room):
+    inch = (ends[1] - ends[0]) / room  # neighbours must not touch each other
+    while len(texts) > 1 and (values[1] - values[0]) / inch < LETTER * (max(map(len, texts)) + 0.7):
         every = max(2, len(texts) - 1) if len(texts) < 4 else 2
         values, texts = values[::every], texts[::every]
     axis = axes.xaxis if which == "x" else axes.yaxis
     axis.set_ticks(values, texts)
     (axes.set_xlim if which == "x" else axes.set_ylim)(ends)
-
-
-def _crowded(values: Sequence[float], texts: Sequence[str], inch: float) -> bool:
-    """Say whether numbers would touch each other where an inch is worth so much."""
-    return (values[1] - values[0]) / inch < LETTER * (max(map(len, texts)) + 0.7)
 
 
 def _numbers(ends: tuple[float, float], most: int) -> tuple[list[float], list[str]]:

@@ -370,7 +370,7 @@ def record(root: Path, folder: str, entry: HistoryEntry) -> None:
     with locked(root / LOCK, f"history {root}", _WAIT):
         known = _known(root)
         audits = {**known.audits, folder: following(known.audits.get(folder), entry)}
-        _write(root, replace(known, audits=audits))
+        put(root / HEADS, replace(known, audits=audits).dumps())
 
 
 def record_deleted(root: Path, folder: str, sequences: Iterable[int]) -> None:
@@ -380,7 +380,8 @@ def record_deleted(root: Path, folder: str, sequences: Iterable[int]) -> None:
         head = known.audits[folder]
         deleted = tuple(sorted({*head.deleted, *sequences}))
         if deleted != head.deleted:
-            _write(root, replace(known, audits={**known.audits, folder: replace(head, deleted=deleted)}))
+            known = replace(known, audits={**known.audits, folder: replace(head, deleted=deleted)})
+            put(root / HEADS, known.dumps())
 
 
 def put(file: Path, data: bytes, stage: Path | None = None) -> None:
@@ -416,12 +417,8 @@ def _known(root: Path) -> Heads:
         lost = (root / HEADS).exists() or bool(known.audits)
         now = datetime.now(UTC).isoformat(timespec="seconds")
         known = replace(known, made_again=now if lost else "")
-        _write(root, known)
+        put(root / HEADS, known.dumps())
         return known
-
-
-def _write(root: Path, heads: Heads) -> None:
-    put(root / HEADS, heads.dumps())
 
 
 def _pruned(audit: Path) -> tuple[int, ...]:
