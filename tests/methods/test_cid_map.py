@@ -170,7 +170,7 @@ def xy(line: Any) -> list[list[float]]:
 def test_covered_information_is_drawn_as_bars_with_dots_below_their_intervals() -> None:
     drawn = figure.draw(information())
     (axes,) = drawn.axes
-    mutual, zero, intervals, dots = axes.lines
+    zero, mutual, intervals, dots = axes.lines
     assert xy(mutual) == [[0.5, -0.16], [0.8, -0.16], [0.1, 0.84], [0.4, 0.84]]
     assert {x for x, _ in xy(zero)} == {0.0}
     assert xy(intervals) == [[0.2, 0.12], [0.5, 0.12], [0.0, 1.12], [0.3, 1.12]]

@@ -520,7 +520,7 @@ def test_the_command_prints_times_and_refuses_once_without_histories(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("uq_report.ops.schedule.now", lambda: START)
-    monkeypatch.setattr(schedule.Job, "last", lambda self: START)
+    monkeypatch.setattr(History, "last", lambda self, name: START)
     result = CliRunner().invoke(cli.app, ["schedule", str(folder / "audits.toml"), "--dry-run"])
     assert result.exit_code == 0, result.output
     assert result.stdout.splitlines()[1].split()[:4] == [
