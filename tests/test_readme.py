@@ -56,7 +56,7 @@ def test_the_example_of_the_readme_runs(tmp_path: Path, monkeypatch: pytest.Monk
     (code,) = blocks("python")
     with monkeypatch.context() as patch:
         original = uq.audit
-        patch.setitem(vars(uq), "audit", lambda subject: original(subject, **SMALL))
+        patch.setitem(vars(uq), "audit", lambda subject: original(subject, **SMALL))  # type: ignore[call-overload]
         exec(compile(code, "README.md", "exec"), names)
     assert names["run"].run.subject["n"] == 60
     assert {"report.html", "report.pdf", "run.json"} <= {file.name for file in (tmp_path / "out").iterdir()}
@@ -156,7 +156,7 @@ def test_every_python_block_of_a_guide_runs(page: Path, tmp_path: Path, monkeypa
 
     def audit(subject: Any, **given: Any) -> Any:
         uq.Settings(**given)  # a scheduler and workers are for larger machines than this one
-        return original(subject, **SMALL)
+        return original(subject, **SMALL)  # type: ignore[call-overload]
 
     monkeypatch.setitem(vars(uq), "audit", audit)
     for block in blocks("python", page):

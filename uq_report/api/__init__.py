@@ -46,7 +46,7 @@ Named: TypeAlias = str | Measure
 Measures: TypeAlias = Named | Sequence[Named] | None
 Pair: TypeAlias = tuple[str, str]
 Names: TypeAlias = str | Sequence[str] | None
-Features: TypeAlias = str | int | Pair | Sequence[str | int | Pair] | None
+Features: TypeAlias = str | Pair | Sequence[str | Pair] | None
 Chosen: TypeAlias = str | type | Explainer | Sequence[Any] | None
 _AS_ARGUMENTS = "Pass single ones as arguments: uq.audit(subject, seed=1)."
 _ENGINE = ("seed", "confidence", "n_jobs", "backend", "scheduler", "batch_rows", "row_budget", "fast_paths", "deny")
@@ -191,7 +191,7 @@ def interactions(
     /,
     method: Literal["h_statistic", "pdp", "rsens", "shap"] = "h_statistic",
     *,
-    features: Features = None,
+    features: str | int | Pair | Sequence[str | int | Pair] | None = None,
     **options: Unpack[types.InteractionsOptions],
 ) -> ResultView:
     """Return the interaction strength of pairs of features.
@@ -634,7 +634,20 @@ def dalex_explainer(subject: Subject, /, measure: str = "prediction", *, y: Any 
 
 
 @overload
-def audit(subjects_or_models: Mapping[str, Any], X: Any = None, y: Any = None, /, **arguments: Any) -> AuditRuns: ...
+def audit(
+    subjects_or_models: Mapping[str, Any],
+    X: Any = None,
+    y: Any = None,
+    /,
+    *,
+    explainers: Chosen = None,
+    checks: Any = None,
+    settings: Settings | None = None,
+    progress: Reporting = None,
+    previous: None = None,
+    benchmark: Any = None,
+    **fields: Any,
+) -> AuditRuns: ...
 @overload
 def audit(
     subject_or_model: Any,

@@ -1,1 +1,1 @@
-"""The only caller of the model: evaluator, batching, fast paths, workers."""
+"""The only caller of the model: evaluator, fast paths, workers."""
