@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.linear_model import Ridge
 
-from uq_report.api import explain
+from uq_report import explain
 from uq_report.core.support.arrays import FloatArray
 from uq_report.core.validation.residuals import Residuals
 

@@ -38,28 +38,25 @@ if TYPE_CHECKING:
     from typing import Any
 
     from . import distributions as dist  # noqa: F401 - by another name
-    from .api import (
+    from .api.auditing import audit as audit, load as load
+    from .api.catalogue import options as options, plugins as plugins
+    from .api.explaining import explain as explain, explain_outputs as explain_outputs
+    from .api.scoring import scorer as scorer
+    from .api.verbs import (
         adjusted_importance as adjusted_importance,
         agreement as agreement,
         attributions as attributions,
-        audit as audit,
         calibration as calibration,
         case as case,
         covered_information as covered_information,
         dalex_explainer as dalex_explainer,
         drift as drift,
         effects as effects,
-        explain as explain,
-        explain_outputs as explain_outputs,
         groups as groups,
         importance as importance,
         interactions as interactions,
-        load as load,
-        options as options,
-        plugins as plugins,
         profile as profile,
         redundancy as redundancy,
-        scorer as scorer,
         segments as segments,
         selective as selective,
         sensitivity as sensitivity,
@@ -73,9 +70,12 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
-    "api": "adjusted_importance agreement attributions audit calibration case covered_information dalex_explainer "
-    "drift effects explain explain_outputs groups importance interactions load options plugins profile redundancy "
-    "scorer segments selective sensitivity",
+    "api.auditing": "audit load",
+    "api.catalogue": "options plugins",
+    "api.explaining": "explain explain_outputs",
+    "api.scoring": "scorer",
+    "api.verbs": "adjusted_importance agreement attributions calibration case covered_information dalex_explainer "
+    "drift effects groups importance interactions profile redundancy segments selective sensitivity",
     "runner.settings": "Settings",
     "core.support.errors": "UQReportError",
     "core.validation.residuals": "Residuals",

@@ -220,7 +220,7 @@ def test_an_interrupt_is_exit_code_130(folder: Path, monkeypatch: pytest.MonkeyP
     def interrupted(*_: Any, **__: Any) -> Any:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("uq_report.api.audit", interrupted)
+    monkeypatch.setattr("uq_report.api.auditing.audit", interrupted)
     result = run()
     assert result.exit_code == 130
     assert not (folder / "uq-report").exists()

@@ -12,7 +12,7 @@ import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.linear_model import LogisticRegression
 
-from uq_report.api import audit, importance
+from uq_report import audit, importance
 from uq_report.core.engine.fast_path_evaluator import Engine, FastPathStats
 from uq_report.core.model.adapter import Adapter
 from uq_report.core.model.subject import Subject, make_subject

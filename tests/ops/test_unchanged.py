@@ -16,7 +16,8 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner, Result
 
-from uq_report import api, cli
+from uq_report import cli
+from uq_report.api import auditing
 from uq_report.evidence import disk
 from uq_report.evidence.run import Run
 from uq_report.ops.history import History
@@ -83,7 +84,7 @@ def contents(place: Path) -> dict[str, bytes]:
 
 
 def test_unchanged_inputs_write_nothing_and_run_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(api, "audit", lambda *_, **__: pytest.fail("the audit ran again"))
+    monkeypatch.setattr(auditing, "audit", lambda *_, **__: pytest.fail("the audit ran again"))
     before = contents(folder / "filed")
     write(as_of="2026-02-28")  # another day decides nothing
     done = call()

@@ -145,7 +145,7 @@ def interrupted(*_: Any, **__: Any) -> Any:
 
 def test_an_interrupt_says_what_is_saved(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as early:
-        early.setattr("uq_report.api.audit", interrupted)
+        early.setattr("uq_report.api.auditing.audit", interrupted)
         result = run("--output", "out")
     assert (result.exit_code, result.stderr) == (130, "Interrupted.\nNo results were saved.\n")
     monkeypatch.setattr(MarkdownRenderer, "render", interrupted)

@@ -35,7 +35,7 @@ def benchmark_of(subject: Subject, benchmark: Any, deny: Sequence[str] = ()) -> 
     --------
     >>> import numpy as np
     >>> from sklearn.linear_model import BayesianRidge
-    >>> from uq_report.api import explain
+    >>> from uq_report.api.explaining import explain
     >>> X, y = np.arange(8.0)[:, None], np.arange(8.0) % 3
     >>> subject = explain(BayesianRidge().fit(X, y), X, y, train=(X, y))
     >>> benchmark_of(subject, "constant").label

@@ -111,7 +111,7 @@ class AuditRuns(ByName[AuditRun]):
     >>> import numpy as np
     >>> from sklearn.linear_model import BayesianRidge
     >>> from sklearn.multioutput import MultiOutputRegressor
-    >>> from uq_report.api import audit, explain_outputs
+    >>> from uq_report import audit, explain_outputs
     >>> rng = np.random.default_rng(0)
     >>> X, Y = rng.normal(size=(40, 2)), rng.normal(size=(40, 2))
     >>> subjects = explain_outputs(MultiOutputRegressor(BayesianRidge()).fit(X, Y), X, Y)

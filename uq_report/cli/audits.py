@@ -133,7 +133,7 @@ def render(
 ) -> None:
     """Render a saved run again; the model is not needed."""
     begun("Rendering the report ...", quiet)
-    from ..api import load
+    from ..api.auditing import load
 
     folder = output or (saved if saved.is_dir() else saved.parent)
     form = {"formats": ("html", "pdf"), **_of_output(changes)}
@@ -230,7 +230,7 @@ def case(
     if not row and rows is None:
         raise typer.BadParameter("give --row NUMBER, or --rows FILE with new observations")
     begun("Explaining ...", quiet)
-    from .. import api
+    from ..api.verbs import case
     from ..evidence import run_folder
     from ..jobs.subject import new_rows, subject_of_run
 
@@ -244,7 +244,7 @@ def case(
         new = new_rows(str(rows), subject, run.subject.get("sources", {}).get("target"))
         asked += [(f"case-new-{k}", values, outcome) for k, (values, outcome) in enumerate(new, 1)]
     for name, which, outcome in asked:
-        made = api.case(subject, which, outcome=outcome, threshold=threshold, as_of=run.as_of)
+        made = case(subject, which, outcome=outcome, threshold=threshold, as_of=run.as_of)
         for kind in wanted:
             made.save(place / f"{name}.{kind}")
         if not quiet:

@@ -198,7 +198,7 @@ def _explained(audit: AuditFile, model: Any, features: list[str], tables: AuditT
         "deny": audit.run.deny,
         "residuals": data.residuals and replace(Residuals.of(data.residuals), scale=scale, seed=audit.run.seed),
     }
-    from ..api import explain  # with it come pages and figures, which a description needs none of
+    from ..api.explaining import explain  # with it come pages and figures, which a description needs none of
 
     taken = signature(explain).parameters.keys() & arguments.keys()
     return explain(model, rows[features], y, **{name: arguments[name] for name in taken})

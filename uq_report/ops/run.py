@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from .. import api, runner
+from .. import runner
+from ..api import auditing
 from ..api.reports import Reports, report_names, reports_of
 from ..api.views import AuditRun
 from ..core.engine.fast_path_evaluator import Progress
@@ -77,7 +78,7 @@ def audit_subject(
     form, folder = look_at(settings.deny, place, filed=filing is not None)
     last = previous or (None if filing is None else filing.previous())
     try:
-        run = api.audit(subject, settings, progress=progress, previous=last, benchmark=benchmark)
+        run = auditing.audit(subject, settings, progress=progress, previous=last, benchmark=benchmark)
     except KeyboardInterrupt as error:
         error.add_note("No results were saved.")
         raise
@@ -368,7 +369,7 @@ def _unchanged(audit: AuditFile, subject: Subject, filing: Filing | None) -> Wri
     if filed is None:
         return None
     files = tuple(filed.folder / name for name in names)
-    run, reference = api.load(filed.folder), filed.entry.reference
+    run, reference = auditing.load(filed.folder), filed.entry.reference
     return WrittenAudit(run=run, folder=filed.folder, reports=files, reference=reference, unchanged=True)
 
 

@@ -37,7 +37,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 pytest.importorskip("numba", reason="walks down trees are compiled")
 
-from uq_report.api import explain
+from uq_report import explain
 from uq_report.core.engine.fast_path_evaluator import Engine
 from uq_report.core.model.adapter import class_names
 from uq_report.core.model.subject import Subject, make_subject

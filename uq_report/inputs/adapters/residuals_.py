@@ -215,7 +215,7 @@ class ResidualsAdapter(SklearnAdapter):
 
     Examples
     --------
-    >>> from uq_report.api import explain
+    >>> from uq_report.api.explaining import explain
     >>> rng = np.random.default_rng(0)
     >>> X = rng.normal(size=(100, 2))
     >>> y = X[:, 0] + rng.normal(size=100)

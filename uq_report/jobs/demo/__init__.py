@@ -35,7 +35,7 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, PolynomialFeatures, SplineTransformer, StandardScaler
 
-from ...api import explain
+from ...api.explaining import explain
 from ...core.model.subject import Subject
 from ...core.support.arrays import AnyArray, FloatArray
 from ...core.support.errors import InputError, optional
@@ -56,7 +56,7 @@ def filed(subject: Subject) -> Subject:
     --------
     >>> import numpy as np
     >>> from sklearn.linear_model import BayesianRidge
-    >>> from uq_report.api import explain
+    >>> from uq_report.api.explaining import explain
     >>> model = BayesianRidge().fit(np.eye(3), np.arange(3.0))
     >>> made = filed(explain(model, np.eye(3), label="Bayesian ridge"))
     >>> made.sources["model"], len(made.hashes["model"])

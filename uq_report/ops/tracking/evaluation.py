@@ -10,7 +10,8 @@ from typing import Any
 from mlflow.models.evaluation.base import EvaluationArtifact
 from mlflow.tracking import MlflowClient
 
-from ...api import audit, explain
+from ...api.auditing import audit
+from ...api.explaining import explain
 from ...api.views import Style
 from ...core.model.subject import Subject
 from ...core.support.errors import InputError, nearest
@@ -37,7 +38,7 @@ class RunArtifact(EvaluationArtifact):  # type: ignore[misc] # MLflow is not typ
         Path(output_artifact_path).write_bytes(dumps(self.content.run))
 
     def _load_content_from_file(self, local_artifact_path: str) -> Any:
-        from ...api import load
+        from ...api.auditing import load
 
         return load(local_artifact_path)
 

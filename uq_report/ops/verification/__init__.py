@@ -158,7 +158,7 @@ def verify(  # noqa: PLR0913 - files and flags
     Examples
     --------
     >>> from tempfile import TemporaryDirectory
-    >>> from uq_report.api import audit
+    >>> from uq_report.api.auditing import audit
     >>> from uq_report.testing import linear_subject
     >>> done = audit(linear_subject(60), explainers="redundancy", checks=(), progress=False)
     >>> with TemporaryDirectory() as folder:
