@@ -238,7 +238,7 @@ ANSWERS = sorted(set(METHODS) - NOT_METHODS - {"usual_loss"})
 
 def test_the_methods_are_those_of_the_contract() -> None:
     assert len(ANSWERS) == 18
-    known = set(ANSWERS) | {"log_odds", "decisions", "class_mean", "class_variance"} | MARKERS
+    known = set(ANSWERS) | {"log_odds", "decisions", "class_mean"} | MARKERS
     assert all(make(ALL).supports <= known for make in FAMILIES.values())
 
 

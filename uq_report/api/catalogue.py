@@ -1,7 +1,7 @@
 """What is installed, and what options it has."""
 
 from ..core.support.calls import known_arguments
-from ..core.support.errors import InputError, nearest
+from ..core.support.errors import InputError, check_choice
 from ..runner import plugins as registry
 from ..runner.options import options_of
 from .tables import TextTable
@@ -26,9 +26,9 @@ def plugins(group: str | None = None) -> TextTable:
     ['html', 'junit', 'markdown', 'pdf']
     """
     known = {name.removeprefix("uq_report."): name for name in registry.GROUPS}
-    if group is not None and group not in known:
-        raise InputError(f"plugins.group must be one of {sorted(known)}; got {group!r}. {nearest(str(group), known)}")
-    chosen = [known[group]] if group is not None else list(registry.GROUPS)
+    if group is not None:
+        check_choice("plugins.group", group, sorted(known))
+    chosen = list(registry.GROUPS) if group is None else [known[group]]
     rows = [(p.short_group, p.name, p.distribution, p.version) for name in chosen for p in registry.find(name)]
     return TextTable(rows, columns=["group", "name", "distribution", "version"])
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from numbers import Real
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -17,16 +17,14 @@ from ..core.model.measures import PREDICTION, Measure
 from ..core.model.results import Attribution, Importance, Profile, Result
 from ..core.model.subject import Subject
 from ..core.support.arrays import AnyArray, FloatArray
-from ..core.support.errors import InputError, MissingDependencyError, UnsupportedError, nearest, words_of
+from ..core.support.errors import InputError, MissingDependencyError, UnsupportedError, check_choice, nearest, words_of
 from ..core.traits.interop import from_frame, mean_measure, numeric_target, to_frame
 from ..document.plots.frames import choose
+from ..document.plots.style import Figure
 from ..evidence import columns as col, ids
 from ..evidence.importance import WithLosses
 from ..evidence.profiles import DalexProfile
 from ..evidence.rows import Attributions
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 FULL, BASELINE = "_full_model_", "_baseline_"
 SHAP_PLOTS = ("bar", "beeswarm", "waterfall", "scatter", "heatmap", "violin", "decision", "force")
@@ -69,8 +67,7 @@ def to_dalex(
         kind = dalex.model_explanations.VariableImportance
         return {name: _importance(kind, result, name, f"{prefix} {name}") for name in _measures(result)}
     if isinstance(result, Profile):
-        if variable_type not in VARIABLE_TYPES:
-            raise InputError(f"to_dalex.variable_type must be one of {VARIABLE_TYPES}; got {variable_type!r}.")
+        check_choice("to_dalex.variable_type", variable_type, VARIABLE_TYPES)
         profiles = dalex.model_explanations.AggregatedProfiles
         return {name: _profile(profiles, result, name, f"{prefix} {name}", variable_type) for name in _measures(result)}
     if isinstance(result, Attribution):
@@ -337,9 +334,9 @@ def shap_figure(explanation: Any, kind: str, *, row: int | None = None, **choice
     """Return the figure that a plot of shap makes; `row` is the observation of a plot of one, the first by default."""
     plots, plt = _library("plot", ids.SHAP).plots, import_module("matplotlib.pyplot")
     names = list(explanation.instance_names)
-    if row is not None and str(row) not in names:
-        raise InputError(f"plot.row must be one of {names}; got {row!r}.")
-    one = explanation[names.index(str(row)) if row is not None else 0]
+    name = names[0] if row is None else str(row)
+    check_choice("plot.row", name, names)
+    one = explanation[names.index(name)]
     shown = one if kind in ("waterfall", "force") else explanation
     given: tuple[Any, ...] = (shown,)
     if kind == "decision":

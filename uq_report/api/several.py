@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 from math import isfinite, nan
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import Any, Unpack
 from urllib.parse import quote
 
 import pandas as pd
@@ -16,6 +16,7 @@ from ..core.support.calls import answering
 from ..core.support.errors import InputError
 from ..core.support.text import clean, file_stem
 from ..document.plots.picture import pictured, stacked
+from ..document.plots.style import Figure
 from ..evidence import columns as col, run_folder
 from ..evidence.finding import SEVERITIES
 from ..evidence.outcomes import LOG_SCORE, scores_of
@@ -27,9 +28,6 @@ from .arguments import names
 from .reports import FORMATS, report_names
 from .tables import ByName, TextTable
 from .views import AuditRun, ResultView, Style
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 NAMES = (col.MEASURE, col.FEATURE, col.FEATURE_2)
 

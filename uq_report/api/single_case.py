@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pandas as pd
 
 from ..core.support.calls import answering
-from ..core.support.errors import InputError, nearest
+from ..core.support.errors import InputError, check_choice
 from ..core.support.numbers import number
 from ..document.plots.picture import SUFFIXES, pictured, save_figure
+from ..document.plots.style import Figure
 from ..evidence import run_folder
 from ..report.kinds.case import case_document, case_figure, domain_words
 from ..runner.cases import CaseFacts
@@ -20,9 +21,6 @@ from .reports import FORMATS, renderers
 from .showing import show_page
 from .tables import TextTable, as_table
 from .views import ResultView
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 KINDS = ("case", "attributions")
 
@@ -83,8 +81,7 @@ class Case:
 
     def plot(self, kind: str = "case", **choice: Any) -> Figure:
         """Return a figure: ``"case"`` (distribution, percentiles, profiles) or ``"attributions"`` (Shapley values)."""
-        if kind not in KINDS:
-            raise InputError(f"plot.kind must be one of {KINDS}; got {kind!r}. {nearest(kind, KINDS)}")
+        check_choice("plot.kind", kind, KINDS)
         if kind == "attributions":
             return self.attributions.plot(**choice)
         return pictured(case_figure(self._facts))
@@ -92,8 +89,7 @@ class Case:
     def render(self, format: str = "html") -> bytes:
         """Return the case sheet as ``"html"`` or ``"pdf"``."""
         known = {renderer.name: renderer for renderer in renderers() if renderer.name in FORMATS}
-        if format not in known:
-            raise InputError(f"render.format must be one of {sorted(known)}; got {format!r}. {nearest(format, known)}")
+        check_choice("render.format", format, sorted(known))
         csv = self.frame.to_csv(index=False).encode()
         content: bytes = known[format]().render(case_document(self._facts, self._as_of, csv))
         return content

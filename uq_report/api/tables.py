@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 
 import pandas as pd
 
-from ..core.support.errors import InputError, nearest
+from ..core.support.errors import InputError, check_choice, nearest
 from ..core.support.numbers import interval, number
 from ..core.support.text import clean
 from ..evidence import columns as col
@@ -37,8 +37,7 @@ class ByName(dict[str, V]):
     def __getitem__(self, key: str | int) -> V:
         """Return the thing of a name or a number."""
         name = list(self)[key] if isinstance(key, int) and -len(self) <= key < len(self) else key
-        if name not in self:
-            raise InputError(f"The name must be one of {list(self)}; got {key!r}. {nearest(str(key), self)}")
+        check_choice("The name", name, self)
         return super().__getitem__(str(name))
 
 

@@ -13,7 +13,7 @@ from .. import runner
 from ..core.explainer import Explainer
 from ..core.model.measures import Measure
 from ..core.model.subject import Subject
-from ..core.support.errors import InputError, nearest
+from ..core.support.errors import InputError, check_choice, meant
 from ..document.plots.profile import CURVES
 from ..evidence import ids
 from ..runner import plugins as registry
@@ -137,8 +137,7 @@ def profile(
     >>> view.estimates[["x", "estimate"]].round(2).to_numpy().tolist()
     [[-2.33, -2.56], [-0.08, -0.31], [1.82, 1.58]]
     """
-    if kind not in CURVES:
-        raise InputError(f"profile.kind must be one of {CURVES}; got {kind!r}. {nearest(str(kind), CURVES)}")
+    check_choice("profile.kind", kind, CURVES)
     asked = {**_features_and_pairs("profile", features, subject), "measures": measures, **options}
     return _result(ids.PDP, subject, asked, choice={"curves": kind})
 
@@ -211,9 +210,7 @@ def interactions(
     >>> interactions(product, "pdp", measures="prediction").estimates["estimate"].round(2).tolist()
     [0.89]
     """
-    if method not in _PAIRS:
-        hint = nearest(str(method), _PAIRS)
-        raise InputError(f"interactions.method must be one of {tuple(_PAIRS)}; got {method!r}. {hint}")
+    check_choice("interactions.method", method, _PAIRS)
     more: dict[str, Any] = {} if features is None else {"features": features}
     if method == ids.SHAP:
         more |= {"interactions": True, "n_local": 0}
@@ -647,9 +644,8 @@ def _refuse_near(name: str, unknown: Iterable[str], more: Iterable[str] = ()) ->
     """Refuse names that are no options, where one of the engine's, or of `more`, is meant."""
     known = (*_ENGINE, "progress", *more)
     for key in unknown:
-        hint = nearest(key, known)
-        if key not in known and hint.startswith("Did you mean"):
-            raise InputError(f"{name}.{key} must be a known option; got {key!r}. {hint}")
+        if key not in known and (hint := meant(key, known)):
+            raise InputError(f"{name}.{key} must be a known option; got {key!r}.{hint}")
 
 
 def _result(

@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack
+from typing import Any, TypeAlias, TypedDict, Unpack
 
 import numpy as np
 import pandas as pd
@@ -22,6 +22,7 @@ from ..core.support.text import clean
 from ..document.plots.frames import RowLabels
 from ..document.plots.picture import pictured, placed, save_figure, stacked, to_svg
 from ..document.plots.profile import CURVES
+from ..document.plots.style import Figure
 from ..evidence import columns as col, ids, run_folder
 from ..evidence.codec import dumps
 from ..evidence.finding import by_cause
@@ -35,9 +36,6 @@ from .interop import SHAP_PLOTS, shap_figure, to_dalex, to_shap
 from .reports import FORMATS, renderers, reports_of
 from .showing import in_notebook, open_file, show, show_page
 from .tables import ByName, TextTable, compact, estimates_page
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
 
 LEVELS = 6  # with a label of their own; the others share one
 PARTS = 3

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import field
 from typing import Literal, get_args
 
-from ..core.support.errors import SITE, InputError
+from ..core.support.errors import SITE, InputError, check_choice
 from .frozen import Frozen
 
 State = Literal["found", "passed", "not_applicable", "skipped", "ignored"]
@@ -134,8 +134,7 @@ class Finding(Frozen):
 
     def __post_init__(self) -> None:
         """Refuse an unknown severity or a finding without evidence."""
-        if self.severity not in SEVERITIES:
-            raise InputError(f"{self.code}.severity must be one of {SEVERITIES}; got {self.severity!r}.")
+        check_choice(f"{self.code}.severity", self.severity, SEVERITIES)
         if not self.evidence:
             raise InputError(f"{self.code}.evidence must name at least one result; got none.")
 
@@ -212,8 +211,7 @@ class Outcome(Frozen):
 
     def __post_init__(self) -> None:
         """Refuse a state that its findings contradict."""
-        if self.state not in get_args(State):
-            raise InputError(f"{self.check}.state must be one of {get_args(State)}; got {self.state!r}.")
+        check_choice(f"{self.check}.state", self.state, get_args(State))
         if (self.state == "found") != bool(self.findings):
             raise InputError(f"{self.check}: state {self.state!r} contradicts {len(self.findings)} findings.")
         if self.waived and self.state not in ("found", "ignored"):

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from ..core.explainer import MethodCard
 from ..core.model.results import Result
-from ..core.support.errors import Cause, InputError, nearest
+from ..core.support.errors import Cause, InputError, meant
 from .finding import Finding, Outcome, by_cause
 from .frozen import Frozen
 
@@ -164,8 +164,7 @@ class Run(Frozen):
         if result is None:
             known = [r.id for r in self.results]
             ends = [key for key in known if key.endswith(f".{id}")]
-            hint = f" Did you mean {ends[0]!r}?" if ends else f" {nearest(id, known)}"
-            hint = hint if hint.startswith(" Did you mean") else ""
+            hint = f" Did you mean {ends[0]!r}?" if ends else meant(id, known)
             raise InputError(f"run.result must be one of {known}; got {id!r}.{hint}")
         return result
 

@@ -5,7 +5,7 @@ from inspect import Parameter, signature
 from typing import Any
 
 from ..core.model.results import Result
-from ..core.support.errors import InputError, UnsupportedError, nearest
+from ..core.support.errors import InputError, UnsupportedError, meant
 from ..document.plots import style
 from ..document.plots.registered import FigurePlugin, TakesCompanions
 from ..evidence import columns as col
@@ -58,11 +58,8 @@ def _unknown(name: str, offered: list[str], result: Result) -> InputError:
     """Return the refusal of a choice that a figure has not, with those that it has and the values of the result."""
     values = {each: _values(result, each) for each in offered}
     listed = "; ".join(f"{each}{f' ({words})' if words else ''}" for each, words in values.items()) or "none"
-    hint = nearest(name, offered)
-    hint = f" {hint}" if hint.startswith("Did you mean") else ""
-    return InputError(
-        f"plot.{name} must be a choice of the figure of {result.id!r}; it is not.{hint} Choices: {listed}."
-    )
+    must = f"plot.{name} must be a choice of the figure of {result.id!r}; it is not."
+    return InputError(f"{must}{meant(name, offered)} Choices: {listed}.")
 
 
 def _values(result: Result, name: str) -> str:

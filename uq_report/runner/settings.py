@@ -12,7 +12,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from pydantic_core import ErrorDetails
 
 from ..core.statistics.inference import CONFIDENCE
-from ..core.support.errors import InputError, nearest
+from ..core.support.errors import InputError, meant, nearest
 from ..evidence.canonical import plain
 
 # Facts of the machine, not of the audit: they change no number, so they are kept out of run.json.
@@ -357,7 +357,7 @@ def _mistake(model: type[BaseModel], who: str, place: tuple[str, ...], details: 
     if detail["type"] == "missing":
         return f"{key} must be given; it is missing."
     needs = (each["msg"].removeprefix("Input should be ").removeprefix("Value error, ") for each in details)
-    return f"{key} must be {' or '.join(dict.fromkeys(needs))}; got {_shown(detail['input'])}.{_meant(detail)}"
+    return f"{key} must be {' or '.join(dict.fromkeys(needs))}; got {_shown(detail['input'])}.{_choice_meant(detail)}"
 
 
 def _shown(value: Any) -> str:
@@ -366,12 +366,11 @@ def _shown(value: Any) -> str:
     return f"{shown.partition(':')[0]}:***" if re.search(r"://|:.*@", shown) else shown
 
 
-def _meant(detail: ErrorDetails) -> str:
+def _choice_meant(detail: ErrorDetails) -> str:
     """Return the choice that is meant, if one is close."""
     if detail["type"] not in ("literal_error", "enum") or not isinstance(detail["input"], str):
         return ""
-    hint = nearest(detail["input"], re.findall(r"'([^']+)'", str(detail.get("ctx", {}).get("expected", ""))))
-    return f" {hint}" if hint.startswith("Did you mean") else ""
+    return meant(detail["input"], re.findall(r"'([^']+)'", str(detail.get("ctx", {}).get("expected", ""))))
 
 
 def _place(content: Any, detail: ErrorDetails) -> tuple[str, ...]:

@@ -201,6 +201,31 @@ def nearest(name: str, allowed: Iterable[str]) -> str:
     return f"Did you mean {close[0]!r}?" if close else f"Allowed: {', '.join(names)}."
 
 
+def meant(name: object, allowed: Iterable[object]) -> str:
+    """Return the allowed name that is meant as the end of a message, if one is close."""
+    hint = nearest(str(name), (each for each in allowed if isinstance(each, str)))
+    return f" {hint}" if hint.startswith("Did you mean") else ""
+
+
+def check_choice(who: str, given: object, allowed: Iterable[object]) -> None:
+    """Refuse what is none of the allowed values; of these the message has the first 20.
+
+    Raises
+    ------
+    InputError
+
+    Examples
+    --------
+    >>> check_choice("profile.kind", "averge", ("average", "individual"))
+    Traceback (most recent call last):
+    ...
+    uq_report.core.support.errors.InputError: profile.kind must be one of ['average', 'individual']; got 'averge'. ...
+    """
+    values = list(allowed)
+    if given not in values:
+        raise InputError(f"{who} must be one of {values[:20]}; got {given!r}.{meant(given, values)}")
+
+
 def to_type(code: str) -> str:
     """Return the end of a refusal: the lines that work when typed, and the page that says more.
 

@@ -9,7 +9,7 @@ import pandas as pd
 
 from ...core.predictive import DecisionRule
 from ...core.support.arrays import AnyArray, FloatArray, IntArray
-from ...core.support.errors import InputError
+from ...core.support.errors import InputError, check_choice
 from ...core.support.numbers import show_value
 from ..numerics.numeric import DIVERGENCES, FISHER
 from ..numerics.quadrature import half_of, kl_of
@@ -111,8 +111,7 @@ class Categorical(Rowwise):
 
     def focus(self, label: Any) -> Self:
         """Return the same distributions with `label` as the positive class."""
-        if label not in self.classes.tolist():
-            raise InputError(f"categorical.positive_class must be one of {self._listed()}; got {label!r}.")
+        check_choice("categorical.positive_class", label, self.classes.tolist())
         other = copy(self)
         other.positive = self.classes.tolist().index(label)
         return other
@@ -258,7 +257,7 @@ def _checked_classes(classes: Any, k: int) -> AnyArray:
     return labels
 
 
-_ORDERED = frozenset({"cdf", "quantile", "crps", "class_mean", "class_variance"})
+_ORDERED = frozenset({"cdf", "quantile", "crps", "class_mean"})
 
 
 class Ordinal(Categorical):
@@ -269,7 +268,7 @@ class Ordinal(Categorical):
     probabilities : array of shape (n, k), k >= 2
         Not negative; each row sums to 1 within 1e-5.
     classes : sequence of k increasing numbers, optional
-        0 .. k-1 by default. Distances between them count: for crps, `class_mean` and `class_variance`.
+        0 .. k-1 by default. Distances between them count: for crps and `class_mean`.
     positive : int, optional
         As for `Categorical`: the prediction of a class model is the probability of one class.
 
@@ -303,10 +302,6 @@ class Ordinal(Categorical):
     def class_mean(self) -> FloatArray:
         """Return the mean of the class numbers, shape (n,)."""
         return row_sum(self.probabilities, self.numbers)
-
-    def class_variance(self) -> FloatArray:
-        """Return the variance of the class numbers, shape (n,)."""
-        return row_sum(self.probabilities * np.square(self.numbers - self.class_mean()[:, None]))
 
     def cdf(self, y: AnyArray) -> FloatArray:
         """Return the probability of the classes up to position y."""

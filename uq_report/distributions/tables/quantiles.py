@@ -6,7 +6,7 @@ import numpy as np
 from scipy import special
 
 from ...core.support.arrays import AnyArray, BoolArray, FloatArray
-from ...core.support.errors import InputError
+from ...core.support.errors import InputError, check_choice
 from ...core.support.text import count
 from ..numerics.validate import levels as checked_levels, numbers, refuse_rows, row_sum
 from .piecewise import DENSITY, WITHOUT_DENSITY, Piecewise
@@ -75,8 +75,7 @@ class Quantiles(Piecewise):
                 f"quantiles.levels must be at least 3 strictly increasing levels; got {p.tolist()}. "
                 "Sort them with their columns, or predict more quantiles."
             )
-        if ties not in get_args(Ties):
-            raise InputError(f"quantiles.ties must be one of {', '.join(map(repr, get_args(Ties)))}; got {ties!r}.")
+        check_choice("quantiles.ties", ties, get_args(Ties))
         table = _checked_values(values, len(p))
         self.levels, self.ties = p, ties
         self.crossed: BoolArray = np.asarray((np.diff(table, axis=1) < 0).any(axis=1))

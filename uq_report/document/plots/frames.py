@@ -11,7 +11,7 @@ import pandas as pd
 
 from ...core.model.results import MeasureFacts, Result
 from ...core.support.arrays import FloatArray
-from ...core.support.errors import InputError, nearest
+from ...core.support.errors import InputError, check_choice
 from ...core.support.numbers import number, signed
 from ...evidence import columns as col
 
@@ -32,10 +32,7 @@ def choose(result: Result, what: str, choice: Any, allowed: Iterable[Any]) -> An
         raise InputError(f"{result.id}.{what} must have values to draw; got an empty result: {reasons}.")
     if choice is None:
         return values[0]
-    if choice not in values:
-        hint = nearest(choice, values) if isinstance(choice, str) and all(isinstance(v, str) for v in values) else ""
-        hint = f" {hint}" if hint.startswith("Did you mean") else ""
-        raise InputError(f"{result.id}.{what} must be one of {values[:20]}; got {choice!r}.{hint}")
+    check_choice(f"{result.id}.{what}", choice, values)
     return choice
 
 

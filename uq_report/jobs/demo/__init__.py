@@ -38,7 +38,7 @@ from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, PolynomialFeatu
 from ...api.explaining import explain
 from ...core.model.subject import Subject
 from ...core.support.arrays import AnyArray, FloatArray
-from ...core.support.errors import InputError, optional
+from ...core.support.errors import check_choice, optional
 from ...evidence import ids
 
 Rows: TypeAlias = tuple[pd.DataFrame, AnyArray]
@@ -300,8 +300,7 @@ def build(which: str) -> tuple[Subject, dict[str, Any]]:
     ----------
     which : {"credit", "parcels", "pumps", "wind", "faulty"}
     """
-    if which not in SAMPLES:
-        raise InputError(f"demo.which must be one of {sorted(SAMPLES)}; got {which!r}.")
+    check_choice("demo.which", which, sorted(SAMPLES))
     return SAMPLES[which](), settings(which)
 
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from contextlib import nullcontext
 from typing import Final, NamedTuple
 
-from ...core.support.errors import InputError, nearest
+from ...core.support.errors import check_choice
 from ...document.blocks import undrawn
 from ...document.document import Document
 from ...evidence.run import Run
@@ -34,8 +34,7 @@ FORMS: Final = (*(DocumentForm("audit", extent) for extent in (SHORT, NONE, FULL
 def check_form(kind: str, appendix: str) -> None:
     """Refuse another kind of document, or another appendix."""
     for what, given, allowed in (("template", kind, NAMES), ("appendix", appendix, EXTENTS)):
-        if given not in allowed:
-            raise InputError(f"report.{what} must be one of {list(allowed)}; got {given!r}. {nearest(given, allowed)}")
+        check_choice(f"report.{what}", given, allowed)
 
 
 def document(run: Run, kind: str = "audit", *, appendix: str = SHORT, draws: bool = True) -> Document:
