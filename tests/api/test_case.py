@@ -208,7 +208,7 @@ def test_the_sheet_is_one_page_and_holds_its_numbers(tmp_path: Path) -> None:
         assert heading in page
     with pytest.raises(InputError, match=r"save\.path must end in \.html"):
         CASE.save(tmp_path / "case.doc")
-    with pytest.raises(InputError, match=r"plot\.kind must be one of \('case', 'attributions'\); got 'bar'"):
+    with pytest.raises(InputError, match=r"plot\.kind must be one of \['case', 'attributions'\]; got 'bar'"):
         CASE.plot("bar")
     assert "image/png" in CASE.plot("attributions")._repr_mimebundle_()[0]  # type: ignore[attr-defined]
 

@@ -85,7 +85,7 @@ def test_an_audit_takes_a_model_with_its_data_and_facts() -> None:
 def test_the_second_order_of_r_sens_is_an_interaction() -> None:
     assert uq.interactions(SUBJECT, "rsens", max_rows=10).result.id == "rsens.interaction"
     with pytest.raises(
-        InputError, match=r"method must be one of \('h_statistic', 'pdp', 'rsens', 'shap'\); got 'rsen'"
+        InputError, match=r"method must be one of \['h_statistic', 'pdp', 'rsens', 'shap'\]; got 'rsen'"
     ):
         uq.interactions(SUBJECT, "rsen")
 

@@ -179,7 +179,7 @@ def test_the_focus() -> None:
     assert type(Categorical(HALF).default_focus(None)) is int
     assert two.focus("b").positive == 0
     assert two.positive == 1
-    with pytest.raises(InputError, match=r"positive_class must be one of 'b', 'a'; got 'c'"):
+    with pytest.raises(InputError, match=r"positive_class must be one of \['b', 'a'\]; got 'c'"):
         two.focus("c")
     with pytest.raises(InputError, match=r"got \['a'\]"):
         two.focus(["a"])

@@ -254,7 +254,7 @@ def test_bars_without_tails_give_nothing_outside() -> None:
         ),
         (
             lambda: Quantiles(LEVELS, TABLE, OTHER_WORD),
-            r"ties must be one of 'refused', 'joined', 'atoms'; got",
+            r"ties must be one of \['refused', 'joined', 'atoms'\]; got",
         ),
         (
             lambda: Quantiles([0.2, 0.5, 0.8], [[0.0, 1.0, 2.0], [0.0, 1.0, 1.0]]),

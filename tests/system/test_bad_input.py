@@ -326,7 +326,7 @@ def test_a_model_without_a_distribution_is_refused_with_the_line_to_type() -> No
         ({"train": rows()}, "subject.train must be a pair (X_train, y_train); got DataFrame"),
         ({"train": (rows().to_numpy(), None)}, "subject.train must be a DataFrame as X is; got a ndarray"),
         ({"max_rows": 0}, "subject.max_rows must be an integer >= 1; got 0"),
-        ({"positive_class": 5}, "must be one of 0, 1; got 5"),
+        ({"positive_class": 5}, "must be one of [0, 1]; got 5"),
         ({"adapter": "clasifier"}, "adapter must be a registered name; got 'clasifier'. Did you mean 'classifier'?"),
     ],
 )
