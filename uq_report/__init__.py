@@ -42,25 +42,7 @@ if TYPE_CHECKING:
     from .api.catalogue import options as options, plugins as plugins
     from .api.explaining import explain as explain, explain_outputs as explain_outputs
     from .api.scoring import scorer as scorer
-    from .api.verbs import (
-        adjusted_importance as adjusted_importance,
-        agreement as agreement,
-        attributions as attributions,
-        calibration as calibration,
-        case as case,
-        covered_information as covered_information,
-        dalex_explainer as dalex_explainer,
-        drift as drift,
-        effects as effects,
-        groups as groups,
-        importance as importance,
-        interactions as interactions,
-        profile as profile,
-        redundancy as redundancy,
-        segments as segments,
-        selective as selective,
-        sensitivity as sensitivity,
-    )
+    from .api.verbs import *  # noqa: F403 - its `__all__`
     from .core.support.errors import UQReportError as UQReportError
     from .core.validation.residuals import Residuals as Residuals
     from .ops.run import run as run

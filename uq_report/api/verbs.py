@@ -31,6 +31,12 @@ from .views import ResultView
 if TYPE_CHECKING:
     from . import option_types as types
 
+__all__ = [
+    "adjusted_importance", "agreement", "attributions", "calibration", "case", "covered_information", "dalex_explainer",
+    "drift", "effects", "groups", "importance", "interactions", "profile", "redundancy", "segments", "selective",
+    "sensitivity",
+]  # fmt: skip
+
 Named: TypeAlias = str | Measure
 Measures: TypeAlias = Named | Sequence[Named] | None
 Pair: TypeAlias = tuple[str, str]

@@ -189,8 +189,7 @@ def init(
 
 @config.command(epilog="Example: uq-report config check audit.toml")
 def check(
-    file: Annotated[Path, typer.Argument(metavar="AUDIT.TOML", help="The file to check.")],
-    quiet: Quiet = False,
+    file: Annotated[Path, typer.Argument(metavar="AUDIT.TOML", help="The file to check.")], quiet: Quiet = False
 ) -> None:
     """List every mistake in an audit.toml; its tables are read, the model is not loaded, and nothing is run."""
     from ..jobs import mistakes_of

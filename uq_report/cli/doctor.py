@@ -110,9 +110,7 @@ def _wrapped(text: str, indent: int, further: int | None = None) -> str:
 
 
 @app.command(epilog="Example: uq-report docs UQ101")
-def docs(
-    code: Annotated[str, typer.Argument(help="A finding code, such as UQ101.")],
-) -> None:
+def docs(code: Annotated[str, typer.Argument(help="A finding code, such as UQ101.")]) -> None:
     """Print the page of a finding code: meaning, rule, thresholds, measured false alarms and power, and remedy."""
     from ..checks.pages import page
     from ..runner import plugins as door

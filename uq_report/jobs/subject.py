@@ -146,10 +146,7 @@ def _tables(audit: AuditFile) -> AuditTables:
 
 def _features(audit: AuditFile, model: Any, tables: AuditTables) -> list[str]:
     """Return the features in the model's order; refuse columns that the model does not know."""
-    name, candidates = (
-        source_name(audit.data.source),
-        features_of(audit, map(str, tables.rows.columns)),
-    )
+    name, candidates = source_name(audit.data.source), features_of(audit, map(str, tables.rows.columns))
     protected = audit.data.protected
     fitted = attribute_of(model, "feature_names_in_")
     if fitted is None:

@@ -557,10 +557,7 @@ class CoalitionEvaluator:
         rng = np.random.default_rng(0)
         n, d = self.table.shape
         own = rng.random((COMPARED, 1, d)) < 0.5
-        first, second = (
-            rng.integers(0, n if self.y is None else len(self.y), COMPARED),
-            rng.integers(0, n, COMPARED),
-        )
+        first, second = rng.integers(0, n if self.y is None else len(self.y), COMPARED), rng.integers(0, n, COMPARED)
         mixes = [Mix(int(row), own[i], second[i : i + 1]) for i, row in enumerate(first)]
         y = self._outcomes(mixes)
         plain = self.calling.plain(mixed_rows(self.table, mixes), y)

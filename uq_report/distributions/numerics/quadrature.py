@@ -280,13 +280,7 @@ def _integral(
     panels = Panels(at_row, sign, *ends)
     members, halvings = cost
     return integral(
-        len(rows),
-        panels,
-        integrand,
-        tolerance=tolerance,
-        relative=1e-10,
-        halvings=halvings,
-        members=members,
+        len(rows), panels, integrand, tolerance=tolerance, relative=1e-10, halvings=halvings, members=members
     )
 
 

@@ -365,10 +365,7 @@ class PartialDependence(CardedExplainer):
             frame=estimates.assign(repeat=0, value=estimates["estimate"])[list(kinds.Interaction.columns)],
             estimates=estimates,
             options=surface.options,
-            notes=(
-                SPREAD_NOTE,
-                "A pair whose features have effects of their own has a larger value than one without.",
-            ),
+            notes=(SPREAD_NOTE, "A pair whose features have effects of their own has a larger value than one without."),
             omissions=surface.omissions,
         )
 

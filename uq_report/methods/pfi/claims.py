@@ -408,7 +408,4 @@ _UNCONFIRMED = (
     "Model-implied: the increase in loss expected under the model's own distributions. Without outcomes, whether it is "
     "realised is unknown."
 )
-_NOTES = (
-    _CLAIMED,
-    "p-values are exact for the hypothesis that outcomes follow the model, given the permutations.",
-)
+_NOTES = (_CLAIMED, "p-values are exact for the hypothesis that outcomes follow the model, given the permutations.")

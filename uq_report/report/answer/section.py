@@ -41,10 +41,7 @@ def answer(e: RunReader) -> Section:
     page = answer_of(e)
     drives: tuple[Block, ...] = (Steps(steps=tuple(Step(lead="", text=text) for text in page.drives)), *picture(e))
     to_do: tuple[Block, ...] = (Steps(steps=page.actions), *paragraphs(page.foot))
-    parts = (
-        make_section("answer-drives", "Drivers", drives),
-        make_section("answer-actions", "Actions", to_do),
-    )
+    parts = (make_section("answer-drives", "Drivers", drives), make_section("answer-actions", "Actions", to_do))
     verdict: Block = Verdict(badge=page.recommendation, text=page.because, note=page.basis)
     texts = paragraphs(page.conditions, page.assumption, page.undecidable)
     behind = (ids.CALIBRATION, ids.PFI_CLAIMS, ids.SELECTIVE, ids.GROUPS, ids.PFI, ids.PFI_UNCERTAINTY)

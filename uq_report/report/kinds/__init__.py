@@ -22,11 +22,7 @@ class DocumentForm(NamedTuple):
     appendix: str = SHORT
 
 
-KINDS: Mapping[str, Callable[[Run], Document]] = {
-    AUDIT: assemble.document,
-    BRIEF: brief,
-    MODEL_CARD: model_card,
-}
+KINDS: Mapping[str, Callable[[Run], Document]] = {AUDIT: assemble.document, BRIEF: brief, MODEL_CARD: model_card}
 # every form, those of one kind by what they cost
 FORMS: Final = (*(DocumentForm("audit", extent) for extent in (SHORT, NONE, FULL)), *map(DocumentForm, [*KINDS][1:]))
 

@@ -243,12 +243,7 @@ class TreeReader(NamedTuple):
 
 
 def by_scores(  # a reader's arguments, and what it read
-    model: Any,
-    adapter: Adapter,
-    X: Table,
-    forest: Forest,
-    encode: Callable[[Table], AnyArray],
-    columns: Sequence[int],
+    model: Any, adapter: Adapter, X: Table, forest: Forest, encode: Callable[[Table], AnyArray], columns: Sequence[int]
 ) -> Walkable | None:
     """Return a model whose adapter makes its prediction of raw scores: the forest's and a start, read off one row."""
     if not isinstance(adapter, HasScores):
