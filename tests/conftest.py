@@ -15,6 +15,8 @@ from typing import Any
 
 import pytest
 
+from uq_report.core.support.processes import looked_in
+
 from . import network
 from .packages import Packages
 
@@ -73,10 +75,15 @@ def without(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 
 
 @pytest.fixture
-def import_paths(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Undo what a test, and what it calls, changes of the places that modules are imported from."""
+def import_paths(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Undo what a test, and what it calls, changes of the places that modules are imported from.
+
+    Finders of others stay: importlib_metadata takes the place of the standard library's when it is imported.
+    """
     monkeypatch.setattr(sys, "path", list(sys.path))
-    monkeypatch.setattr(sys, "meta_path", list(sys.meta_path))
+    before = looked_in()
+    yield
+    sys.meta_path[:] = [finder for finder in sys.meta_path if finder in before or finder not in looked_in()]
 
 
 @pytest.fixture

@@ -48,6 +48,8 @@ def explainer(
 
 
 RENDERER = """
+from pathlib import Path
+
 class Form:
     name, extension, api_version, draws = {name!r}, {extension!r}, 1, False
 
@@ -93,6 +95,10 @@ class Packages:
             f"[uq_report.{key.split(':')[0]}]\n{key.split(':')[1]} = {to}\n" for key, to in entries.items()
         )
         (info / "entry_points.txt").write_text(points)
+        self.module(name, source)
+
+    def module(self, name: str, source: str) -> None:
+        """Add a module, which is found before another one of its name."""
         (self.folder / f"{name}.py").write_text(source)
         self._monkeypatch.delitem(__import__("sys").modules, name, raising=False)
 
