@@ -16,7 +16,6 @@ from uq_report.core.support.arrays import FloatArray, IntArray
 from uq_report.core.support.numbers import share_words
 from uq_report.core.validation.lifetimes import recorded
 from uq_report.distributions import Categorical, Intervals, Normal, Survival
-from uq_report.methods.calibration import scores
 from uq_report.methods.calibration.check import Undercoverage
 from uq_report.methods.calibration.explain import (
     Calibration,
@@ -129,10 +128,9 @@ def fair(pool: FloatArray) -> FloatArray:
     return np.asarray(distance - distance.mean(axis=0) / 2)
 
 
-@pytest.mark.parametrize("cells", [1, 18, 2_000_000])
-def test_the_crps_of_draws_is_the_fair_form_in_blocks_of_any_size(monkeypatch: pytest.MonkeyPatch, cells: int) -> None:
-    """Eight draws and the outcome are nine numbers a row, so 18 cells are two rows."""
-    monkeypatch.setattr(scores, "CELLS", cells)
+@pytest.mark.parametrize(("n", "blocks"), [(3, [3]), (50_001, [50_000, 1])])
+def test_the_crps_of_draws_is_the_fair_form_in_blocks(n: int, blocks: list[int]) -> None:
+    """39 draws and the outcome are forty numbers a row, of which two million are made at a time."""
     drawn: list[FloatArray] = []
 
     class Kept(Normal):
@@ -145,10 +143,12 @@ def test_the_crps_of_draws_is_the_fair_form_in_blocks_of_any_size(monkeypatch: p
             drawn.append(super().sample(rng, size))
             return drawn[-1]
 
-    y, weights = np.array([0.3, -2.0, 1.5]), np.array([0.5, 0.2, 0.3])
-    test = crps_test(Kept(np.arange(3.0), np.ones(3)), y, weights, np.random.default_rng(0), 8)
-    assert [part.shape[1] for part in drawn] == {1: [1, 1, 1], 18: [2, 1]}.get(cells, [3])
-    expected = fair(np.concatenate([y[None], np.concatenate(drawn, axis=1)])) @ weights
+    rng = np.random.default_rng(1)
+    y, weights = rng.normal(size=n), rng.dirichlet(np.ones(n))
+    test = crps_test(Kept(rng.normal(size=n), np.ones(n)), y, weights, np.random.default_rng(0), 39)
+    assert [part.shape[1] for part in drawn] == blocks
+    pool = np.concatenate([y[None], np.concatenate(drawn, axis=1)])
+    expected = sum(fair(pool[:, rows]) @ weights[rows] for rows in np.array_split(np.arange(n), max(1, n // 500)))
     assert (test.item, test.two_sided) == ("crps", True)
     assert test.observed == pytest.approx(expected[0])
     np.testing.assert_allclose(test.null, expected[1:])
