@@ -302,6 +302,8 @@ def test_a_method_counts_interactions_less_by_averages_or_by_parting_them() -> N
     assert {pair: end for pair, end in ends.items() if end} == {
         (shap, average): first, (pfi, average): first, (pfi, shap): "pfi"
     }  # fmt: skip
+    both = clash(average, average, ("aed", "aed"))
+    assert explained((both[0], replace(both[1], role="uncertainty")), interaction(0.9))[1] == []
 
 
 @pytest.mark.parametrize(("strength", "said"), [(0.05, True), (0.049, False)])
