@@ -11,9 +11,9 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+import uq_report as uq
 from uq_report import testing
 from uq_report.core.engine.fast_path_evaluator import Engine
-from uq_report.core.engine.model_caller import first_rows
 from uq_report.core.model.measures import PREDICTION
 from uq_report.core.model.sampling import Sampling
 from uq_report.core.support.arrays import BoolArray, FloatArray
@@ -23,12 +23,9 @@ from uq_report.methods.groups.contrasts import (
     GroupDifference,
     Plan,
     Values,
-    _against_outcome,
-    _errors,
-    _excess,
-    _rates,
     difference,
     gap_p_values,
+    row_values,
     shuffled_p_values,
 )
 from uq_report.methods.groups.explain import (
@@ -332,34 +329,39 @@ def test_numbers_are_predicted_by_their_mean_on_the_scale_of_outcomes_or_of_them
     assert predicted(engine_of(SimpleNamespace(supports=set()))) == []
 
 
+def values_of(q: Any, y: Any) -> tuple[dict[str, Values], dict[str, str]]:
+    """Return what can be averaged by group where a model predicts q, and why the rest cannot."""
+    X = pd.DataFrame({"a": np.arange(len(q))})
+    subject = uq.explain(lambda rows: q.take(rows["a"].to_numpy()), X, y)
+    found, omitted = row_values(Engine(subject, testing.measures()).bound("groups"))
+    return {value.measure: value for value in found}, {omission.measure: omission.reason for omission in omitted}
+
+
 def test_outcomes_and_residuals_stand_beside_a_prediction_that_has_them() -> None:
-    y = np.array([1.0, 0.0])
-    number = PredictedNumber("[a]", "probability", np.array([0.75, 0.5]), y, 0.5, 0)
-    prediction, outcome, residual = _against_outcome(number)
-    assert [x.measure for x in (prediction, outcome, residual)] == ["prediction[a]", "outcome[a]", "residual[a]"]
-    assert [x.unit for x in (prediction, outcome, residual)] == ["probability", "share of observations", "probability"]
-    assert [x.share for x in (prediction, outcome, residual)] == [False, True, False]
-    assert [x.tested for x in (prediction, outcome, residual)] == [False, False, True]
-    assert residual.rows.tolist() == [0.25, -0.5]
-    assert [x.measure for x in _against_outcome(number._replace(y=None))] == ["prediction[a]"]
-    plain = [*_against_outcome(number._replace(position=None, unit="units of the outcome"))]
-    assert [(x.unit, x.share) for x in plain] == [("units of the outcome", False)] * 3
+    q = Categorical(np.array([[0.75, 0.25, 0.0], [0.5, 0.25, 0.25]]), classes=["a", "b", "c"])
+    found = values_of(q, ["a", "b"])[0]
+    three = [found[f"{name}[a]"] for name in ("prediction", "outcome", "residual")]
+    assert [x.unit for x in three] == ["probability", "share of observations", "probability"]
+    assert [x.share for x in three] == [False, True, False]
+    assert [x.tested for x in three] == [False, False, True]
+    assert found["residual[a]"].rows.tolist() == [0.25, -0.5]
+    alone = values_of(q, None)[0]
+    assert "prediction[a]" in alone
+    assert not {"outcome[a]", "residual[a]"} & alone.keys()
+    plain = values_of(Normal([0.75, 0.5], [1.0, 1.0]), [1.0, 0.0])[0]
+    own = [plain[name] for name in ("prediction", "outcome", "residual")]
+    assert [(x.unit, x.share) for x in own] == [("units of the outcome", False)] * 3
 
 
 def test_error_rates_are_of_two_classes_each_over_its_own_rows() -> None:
-    q = Categorical(np.array([[0.2, 0.8], [0.9, 0.1], [0.4, 0.6]]))
-    positive, negative = _errors(q, np.array([0, 1, 1]))
-    assert isinstance(positive, Values)
-    assert isinstance(negative, Values)
-    assert (positive.measure, positive.rows.tolist(), positive.inside.tolist()) == (
-        "false_positive_rate", [1.0, 0.0, 1.0], [True, False, False]
-    )  # fmt: skip
-    assert (negative.measure, negative.rows.tolist(), negative.inside.tolist()) == (
-        "false_negative_rate", [0.0, 1.0, 0.0], [False, True, True]
-    )  # fmt: skip
+    found = values_of(Categorical(np.array([[0.2, 0.8], [0.9, 0.1], [0.4, 0.6]])), [0, 1, 1])[0]
+    positive, negative = found["false_positive_rate"], found["false_negative_rate"]
+    assert (positive.rows.tolist(), positive.inside.tolist()) == ([1.0, 0.0, 1.0], [True, False, False])
+    assert (negative.rows.tolist(), negative.inside.tolist()) == ([0.0, 1.0, 0.0], [False, True, True])
     assert positive.share is negative.share is True
-    gaps: Any = _errors(Categorical(np.full((2, 3), 1 / 3)), np.zeros(2))
-    assert [gap.reason for gap in gaps] == ["it needs two classes; this model has 3"] * 2
+    gaps = values_of(Categorical(np.full((2, 3), 1 / 3)), [0, 1])[1]
+    why = "it needs two classes; this model has 3"
+    assert (gaps["false_positive_rate"], gaps["false_negative_rate"]) == (why, why)
 
 
 def test_the_loss_expected_is_that_of_the_models_own_outcomes() -> None:
@@ -372,25 +374,38 @@ def test_the_loss_expected_is_that_of_the_models_own_outcomes() -> None:
 
 def test_an_infinite_loss_has_the_usual_one_beside_it() -> None:
     q = Categorical(np.array([[0.5, 0.5], [1.0, 0.0]]))
-    engine = engine_of(q, np.array([0, 1]))
-    engine.subject, engine.rng = first_rows(SUBJECT, 2), lambda _: np.random.default_rng(0)
-    rows = {"nll": -q.log_prob(engine.y), "entropy": q.entropy(), "brier": np.array([0.5, 2.0])}
-    gap, excess = _excess(engine, rows, 7.0)
-    assert isinstance(excess, Values)
-    assert (gap.measure, excess.measure, excess.scale) == ("confidence_gap", "excess_loss", 7.0)
+    excess = values_of(q, [0, 1])[0]["excess_loss"]
+    assert excess.scale == pytest.approx((0.5 + 2.0) / 2)
     assert excess.rows.tolist() == [0.0, 2.0]
-    (alone,) = _excess(engine, rows | {"nll": np.zeros(2)}, 7.0)
-    assert alone.measure == "confidence_gap"
-    lacking, usual = _excess(engine, {"brier": rows["brier"]}, 7.0)
-    assert lacking.reason == "it needs the loss and the entropy"  # type: ignore[union-attr]
-    assert usual.measure == "excess_loss"
+    finite = values_of(q, [0, 0])[0]
+    assert ("confidence_gap" in finite, "excess_loss" in finite) == (True, False)
+
+
+def test_a_model_of_moments_alone_has_the_usual_loss_in_place_of_the_confidence_gap() -> None:
+    class Moments(Normal):
+        """A distribution of which mean and variance alone are known."""
+
+        supports = frozenset({"mean", "variance"})
+
+        def take(self, rows: Any) -> "Moments":
+            return Moments(self.loc[rows], self.scale[rows])
+
+    found, omitted = values_of(Moments(np.zeros(2), np.array([1.0, 2.0])), [1.0, 3.0])
+    assert omitted["confidence_gap"] == "it needs the loss and the entropy"
+    assert found["excess_loss"].rows.tolist() == [0.0, 5.0]
 
 
 def test_an_interval_covers_its_ends() -> None:
-    ends = np.array([0.05, 0.5, 0.951, 0.04])
-    q: Any = SimpleNamespace(supports={"cdf"}, pit_bounds=lambda _: (ends, ends))
-    (covered,) = _rates(SimpleNamespace(baseline=q, rng=lambda _: np.random.default_rng(0)), ends)  # type: ignore[arg-type]
-    assert isinstance(covered, Values)
+    class Ends(Normal):
+        """A distribution whose outcomes are at the levels of its location."""
+
+        def take(self, rows: Any) -> "Ends":
+            return Ends(self.loc[rows], self.scale[rows])
+
+        def pit_bounds(self, y: Any) -> tuple[FloatArray, FloatArray]:
+            return self.loc, self.loc
+
+    covered = values_of(Ends(np.array([0.05, 0.5, 0.951, 0.04]), np.ones(4)), np.zeros(4))[0]["coverage_90"]
     assert covered.rows.tolist() == [1.0, 1.0, 0.0, 0.0]
     assert covered.share
 
