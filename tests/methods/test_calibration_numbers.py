@@ -666,6 +666,20 @@ def check_minimum(logits: FloatArray, y: IntArray) -> FloatArray:
     return found
 
 
+def test_the_fit_is_the_minimum() -> None:
+    """scipy's minimiser finds no better (a, b) than our Newton steps."""
+    rng = np.random.default_rng(0)
+    logits, weights = rng.normal(size=(80, 3)), rng.random(80)
+    y, share = rng.integers(0, 3, 80), weights / weights.sum()
+
+    def loss(theta: FloatArray) -> float:
+        log_q = special.log_softmax(theta[0] * logits + theta[1:], axis=1)
+        return float(np.square(theta - [1, 0, 0, 0]).sum() / 160 - share @ log_q[np.arange(80), y])
+
+    theirs = optimize.minimize(loss, np.array([1.0, 0, 0, 0]), method="BFGS", options={"gtol": 1e-7})
+    np.testing.assert_allclose(_fit(logits, y, weights), theirs.x, atol=1e-5)
+
+
 def test_a_step_that_does_not_help_is_halved_until_it_does() -> None:
     """So certain a start that a whole Newton step overshoots: the fit is still the minimum."""
     logits = np.array([[40.0, 0.0], [0.0, 40.0], [40.0, 0.0], [0.0, 30.0]])

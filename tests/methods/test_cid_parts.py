@@ -32,7 +32,7 @@ from uq_report.methods.cid.estimate import (
     related_by_correlation,
     twins,
 )
-from uq_report.methods.cid.explain import CoveredInformation, _graph, _means, alone
+from uq_report.methods.cid.explain import CoveredInformation, _means, alone
 from uq_report.methods.shared.terms import ImportanceTerms as Importances, ShuffledRows
 
 from .pfi_cases import MEASURES, subject
@@ -232,21 +232,15 @@ def fitted(links: FloatArray, estimator: str = "Gaussian copula", **copies: str)
     )  # fmt: skip
 
 
-def test_the_graph_has_each_link_once_in_the_order_of_its_ends() -> None:
-    links = np.array([[0.0, 0.0, 0.5], [0.0, 0.0, -0.25], [0.5, -0.25, 0.0]])
-    found = _graph(fitted(links, c="a"))
-    assert found.frame[["feature", "item", "value"]].to_numpy().tolist() == [["a", "y", 0.5], ["b", "y", -0.25]]
-    assert found.meta == {"nodes": ["a", "b", "y"], "edge": "partial correlation"}
-    assert [(gap.feature, gap.reason) for gap in found.omissions] == [("c", "it repeats a exactly, and has its place")]
-    assert _graph(fitted(np.zeros((4, 4)), estimate.DISCRETE)).meta["edge"] == "largest pair potential"
-
-
 def test_means_without_an_error_have_no_interval() -> None:
     of = testing.linear_subject(5)
     sampling = Sampling.of(of)
     table = pd.DataFrame(_means(("a",), "i", np.arange(5.0)[:, None], sampling, 0.9))
-    ends = stats.t.interval(0.9, 4, 2.0, stats.sem(np.arange(5.0)))
-    assert table[["estimate", "lower", "upper", "confidence"]].to_numpy()[0] == pytest.approx([2.0, *ends, 0.9])
+    error = stats.sem(np.arange(5.0))
+    expected = [2.0, error, *stats.t.interval(0.9, 4, 2.0, error), 0.9]
+    columns = ["estimate", "std_error", "lower", "upper", "confidence"]
+    assert table[columns].to_numpy()[0] == pytest.approx(expected)
+    assert table["covers"].tolist() == ["new test samples"]
     one = pd.DataFrame(_means(("a",), "i", np.ones((1, 1)), sampling.part(np.arange(1)), 0.9))
     assert one[["estimate", "covers"]].to_numpy().tolist() == [[1.0, "none"]]
     assert one[["lower", "upper", "confidence"]].isna().all(axis=None)
