@@ -262,7 +262,7 @@ def explained(pair: Clash, found: Results) -> tuple[str, list[str]]:
     return case["sentence"].partition(". ")[2], case["evidence"]
 
 
-NOTHING = (UNEXPLAINED, [])
+NOTHING: tuple[str, list[str]] = (UNEXPLAINED, [])
 
 
 def information(lower: float, share: bool = True) -> Results:
