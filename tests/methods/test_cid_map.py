@@ -40,6 +40,7 @@ def test_the_fit_of_a_map_is_that_of_its_own_law() -> None:
 
 def test_r2_is_the_share_of_the_squares_about_the_mean() -> None:
     assert textbook._r2(np.array([1.0, 2.0, 6.0]), np.array([1.0, 3.0, 5.0])) == pytest.approx(1 - 2 / 14)
+    assert textbook._r2(np.array([0.1, 0.2]), np.array([0.1, 0.2])) == 1.0
     assert np.isnan(textbook._r2(np.full(3, 2.0), np.zeros(3)))
 
 

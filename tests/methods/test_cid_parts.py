@@ -313,21 +313,6 @@ def test_a_graph_has_the_covariances_of_its_edges_and_no_others() -> None:
     np.testing.assert_allclose(np.linalg.inv(found)[edges], S[edges], atol=1e-9)
 
 
-def test_the_least_of_the_model_lets_entries_in_that_were_0() -> None:
-    """From no edge on the least has edges: 0 where the gradient is within the penalty, else it balances the penalty."""
-    rng = np.random.default_rng(5)
-    S = np.cov(rng.normal(size=(30, 4)) @ rng.normal(size=(4, 4)), rowvar=False)[None]
-    S /= np.sqrt(np.diagonal(S, axis1=1, axis2=2)[:, :, None] * np.diagonal(S, axis1=1, axis2=2)[:, None])
-    a = 0.1 * ~np.eye(4, dtype=bool)[None]
-    T = precision.diagonal_start(S)
-    W = precision._inverses(T)
-    X = precision._least_of_model(precision._Problems(S, a), T, W, np.eye(4)[None])
-    gradient = S - 2 * W + W @ X @ W
-    assert (X != 0).sum() > 4
-    np.testing.assert_allclose((gradient + a * np.sign(X))[X != 0], 0, atol=1e-6)
-    assert (np.abs(gradient) <= a + 1e-6)[X == 0].all()
-
-
 # ------------------------------------------------------------------ corrected importance
 
 

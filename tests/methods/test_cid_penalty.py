@@ -13,7 +13,7 @@ from uq_report.core.engine.fast_path_evaluator import Engine
 from uq_report.core.support.arrays import FloatArray
 from uq_report.core.support.errors import InputError
 from uq_report.methods.cid import cid as textbook, estimate, precision
-from uq_report.methods.cid.cid import InformationTerms, UnfitError, _r2
+from uq_report.methods.cid.cid import InformationTerms, UnfitError
 from uq_report.methods.cid.correction import CoverCorrection
 from uq_report.methods.cid.estimate import InformationEstimate, _with_copies
 from uq_report.methods.cid.explain import _graph
@@ -243,10 +243,6 @@ def test_one_repeat_is_enough_and_none_is_too_few() -> None:
     for n in (0, True):
         with pytest.raises(InputError, match=r"cover\.n_repeats must be an integer >= 1"):
             CoverCorrection(n_repeats=n)
-
-
-def test_r2_is_defined_for_small_importances() -> None:
-    assert _r2(np.array([0.1, 0.2]), np.array([0.1, 0.2])) == 1.0
 
 
 @pytest.mark.parametrize(
