@@ -436,7 +436,8 @@ def test_features_together_tell_by_the_share_of_squares_that_a_forecast_leaves(
     rows, truth = np.arange(0, N, 2), np.eye(2)[rng.integers(0, 2, 12)]
     forecast = np.clip(truth + rng.normal(scale=0.3, size=(12, 2)), 0, 1)
     weights = np.arange(1.0, N + 1) if weighted else np.ones(N)
-    monkeypatch.setattr(explain, "forecasts", lambda *_: forecast)
+    columns = 2
+    monkeypatch.setattr(explain, "forecasts", lambda *_: forecast[:, :columns])
     engine = Engine(replace(SUBJECT, weights=weights), {}).bound("groups")
     line = _together(engine, "kind", truth, [OTHER], rows)
     assert isinstance(line, dict)
@@ -447,7 +448,7 @@ def test_features_together_tell_by_the_share_of_squares_that_a_forecast_leaves(
     assert (line["estimate"], line["std_error"]) == pytest.approx((1 - ratio, error))
     assert (line["lower"], line["upper"]) == pytest.approx(stats.t.interval(0.95, 11, 1 - ratio, error))
     assert (line["measure"], line["item"], line["n"], line["feature"]) == ("brier_skill", "all features", 12, "kind")
-    monkeypatch.setattr(explain, "forecasts", lambda *_: forecast[:, :1])
+    columns = 1
     one = _together(engine, "kind", truth[:, :1], [OTHER], rows)
     assert isinstance(one, dict)
     assert one["measure"] == "r_squared"
