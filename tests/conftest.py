@@ -1,17 +1,21 @@
 """Fixtures every test folder may use, and the rule that nothing is skipped where everything is installed."""
 
+import errno
 import gc
 import importlib
 import os
 import pkgutil
 import sys
+import tempfile
 from collections import Counter
-from collections.abc import Generator, Iterator
-from contextlib import contextmanager, nullcontext, suppress
+from collections.abc import Callable, Generator, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from uq_report.core.support.processes import looked_in
 
 from . import network
 from .packages import Packages
@@ -57,6 +61,59 @@ def packages(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Packages:
     folder = tmp_path / "site"
     folder.mkdir()
     return Packages(folder, monkeypatch)
+
+
+@pytest.fixture
+def without(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
+    """Return what makes libraries look as if they were not installed."""
+
+    def block(*names: str) -> None:
+        for name in names:
+            monkeypatch.setitem(sys.modules, name, None)
+
+    return block
+
+
+@pytest.fixture
+def import_paths(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Undo what a test, and what it calls, changes of the places that modules are imported from.
+
+    Finders of others stay: importlib_metadata takes the place of the standard library's when it is imported.
+    """
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    before = looked_in()
+    yield
+    sys.meta_path[:] = [finder for finder in sys.meta_path if finder in before or finder not in looked_in()]
+
+
+@pytest.fixture
+def temporary_files(monkeypatch: pytest.MonkeyPatch) -> Callable[[Path | None], None]:
+    """Return what names the folder of temporary files: None is the one that the environment names."""
+    return lambda folder: monkeypatch.setattr(tempfile, "tempdir", None if folder is None else str(folder))
+
+
+FullDisk = Callable[[str], AbstractContextManager[None]]
+
+
+@pytest.fixture
+def full_disk(monkeypatch: pytest.MonkeyPatch) -> FullDisk:
+    """Return a block in which the disk is full for new files of one name: they are there, and empty."""
+    usual = Path.open
+
+    @contextmanager
+    def full(name: str) -> Iterator[None]:
+        def opened(file: Path, mode: str = "r", *args: Any, **kwargs: Any) -> Any:
+            stream = usual(file, mode, *args, **kwargs)
+            if "x" in mode and file.name == name:
+                stream.close()
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            return stream
+
+        with monkeypatch.context() as patch:
+            patch.setattr(Path, "open", opened)
+            yield
+
+    return full
 
 
 def measurement(config: pytest.Config) -> Any:

@@ -47,6 +47,33 @@ def explainer(
     return EXPLAINER.format(name=name, body=body or "pass", needs=needs, requires=requires, api=api)
 
 
+RENDERER = """
+from pathlib import Path
+
+class Form:
+    name, extension, api_version, draws = {name!r}, {extension!r}, 1, False
+
+    def render(self, document):
+        {body}
+        return b"rendered"
+"""
+LOADER = """
+import os
+from pathlib import Path
+import pandas as pd
+
+class Reader:
+    name, kind, api_version = {name!r}, {kind!r}, 1
+    {facts}
+
+    def matches(self, source):
+        return source.endswith({extension!r})
+
+    def load(self, source, **options):
+        {body}
+"""
+
+
 class Packages:
     """Installs distributions into a folder on sys.path for one test."""
 
@@ -68,9 +95,23 @@ class Packages:
             f"[uq_report.{key.split(':')[0]}]\n{key.split(':')[1]} = {to}\n" for key, to in entries.items()
         )
         (info / "entry_points.txt").write_text(points)
+        self.module(name, source)
+
+    def module(self, name: str, source: str) -> None:
+        """Add a module, which is found before another one of its name."""
         (self.folder / f"{name}.py").write_text(source)
         self._monkeypatch.delitem(__import__("sys").modules, name, raising=False)
 
     def explainer(self, name: str, source: str) -> None:
         """Install one explainer in a distribution of its own, ``pkg_<name>``."""
         self.install(f"pkg_{name}", {f"explainers:{name}": f"pkg_{name}:Extra"}, source)
+
+    def renderer(self, name: str, body: str) -> None:
+        """Install a format whose files end in ``.<name>``, and whose rendering starts with `body`."""
+        source = RENDERER.format(name=name, extension=f".{name}", body=body)
+        self.install(f"pkg_{name}", {f"renderers:{name}": f"pkg_{name}:Form"}, source)
+
+    def loader(self, name: str, kind: str, body: str, facts: str = "") -> None:
+        """Install a loader of files that end in ``.<name>``: `body` is that of `load`, `facts` stand in the class."""
+        source = LOADER.format(name=name, kind=kind, extension=f".{name}", body=body, facts=facts)
+        self.install(f"pkg_{name}", {f"loaders:{name}": f"pkg_{name}:Reader"}, source)

@@ -2,6 +2,7 @@
 
 import io
 import sys
+from contextlib import redirect_stderr
 from types import ModuleType, SimpleNamespace
 
 import pytest
@@ -20,9 +21,8 @@ class Terminal(io.StringIO):
 
 def test_bars_are_drawn_on_a_terminal_and_name_the_explainer(monkeypatch: pytest.MonkeyPatch) -> None:
     screen = Terminal()
-    monkeypatch.setattr(sys, "stderr", screen)
     monkeypatch.setenv("TERM", "xterm")
-    with reported(None) as callback:
+    with redirect_stderr(screen), reported(None) as callback:
         assert callback is not None
         for step in (
             Progress("pfi", 0, 0),
@@ -37,19 +37,17 @@ def test_bars_are_drawn_on_a_terminal_and_name_the_explainer(monkeypatch: pytest
     assert "\x1b[31m\x1b[31m" not in drawn
 
 
-def test_nothing_elsewhere_and_nothing_if_unwanted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_nothing_elsewhere_and_nothing_if_unwanted() -> None:
     for stream, wanted in ((io.StringIO(), None), (io.StringIO(), True), (Terminal(), False)):
-        monkeypatch.setattr(sys, "stderr", stream)
-        with reported(wanted) as callback:
+        with redirect_stderr(stream), reported(wanted) as callback:
             assert callback is None
         assert stream.getvalue() == ""
 
 
 def test_a_terminal_names_the_part_and_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
     screen = Terminal()
-    monkeypatch.setattr(sys, "stderr", screen)
     monkeypatch.setenv("TERM", "xterm")
-    with reported(True) as callback:
+    with redirect_stderr(screen), reported(True) as callback:
         assert callback is not None
         callback(Progress("pfi", 0, 0, 3, 14))
         callback(Progress("pfi", 5, 10))
@@ -66,7 +64,6 @@ class Notebook:
             module = ModuleType(name)
             vars(module).update(get_ipython=lambda: SimpleNamespace(kernel=object()), display=self.display)
             monkeypatch.setitem(sys.modules, name, module)
-        monkeypatch.setattr(sys, "stderr", io.StringIO())
 
     def display(self, content: dict[str, str], *, raw: bool, display_id: bool) -> "Notebook":
         assert display_id
@@ -81,7 +78,7 @@ class Notebook:
 def test_a_notebook_shows_one_line_for_each_part_and_half_second(monkeypatch: pytest.MonkeyPatch) -> None:
     notebook, clock = Notebook(monkeypatch), iter([0.0, 1.0, 1.4, 1.5, 1.6])
     monkeypatch.setattr(progress, "perf_counter", lambda: next(clock))
-    with reported(None) as callback:
+    with redirect_stderr(io.StringIO()), reported(None) as callback:
         assert callback is not None
         for step in (Progress("pfi", 0, 0, 3, 14), Progress("pfi", 1, 9), Progress("pfi", 2, 9), Progress("pdp", 0, 0)):
             callback(step)
@@ -92,7 +89,7 @@ def test_a_notebook_shows_one_line_for_each_part_and_half_second(monkeypatch: py
 
 def test_work_without_a_step_shows_nothing_in_a_notebook(monkeypatch: pytest.MonkeyPatch) -> None:
     notebook = Notebook(monkeypatch)
-    with reported(None):
+    with redirect_stderr(io.StringIO()), reported(None):
         pass
     assert notebook.lines == []
 

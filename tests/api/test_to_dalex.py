@@ -1,6 +1,6 @@
 """Our results as dalex's own objects: its tables, its plots beside its own, and a dalex explainer of any measure."""
 
-import sys
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -242,7 +242,7 @@ def test_a_measure_that_does_not_apply_is_refused() -> None:
         theirs("epistemic")
 
 
-def test_without_dalex_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "dalex", None)
+def test_without_dalex_the_extra_is_named(without: Callable[..., None]) -> None:
+    without("dalex")
     with pytest.raises(MissingDependencyError, match=r"to_dalex needs dalex.*'uq_report\[dalex\]'"):
         to_dalex(importance())

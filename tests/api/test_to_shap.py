@@ -1,8 +1,7 @@
 """Our attributions as shap.Explanation: what it holds, and that shap's plots draw it."""
 
 import json
-import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -119,7 +118,7 @@ def test_unknown_measure_and_gaps_are_refused(plt: Any) -> None:
         to_shap(gaps, "entropy")
 
 
-def test_without_shap_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "shap", None)
+def test_without_shap_the_extra_is_named(without: Callable[..., None]) -> None:
+    without("shap")
     with pytest.raises(MissingDependencyError, match=r"to_shap needs shap.*'uq_report\[shap\]'"):
         to_shap(attribution(), "entropy")

@@ -11,7 +11,7 @@ from uq_report.core.support.errors import InputError
 from uq_report.core.support.numbers import share_words
 from uq_report.evidence.finding import Outcome
 from uq_report.evidence.run import NotRun, Run
-from uq_report.methods.calibration.check import CalibrationGate, _remedy
+from uq_report.methods.calibration.check import CalibrationGate
 
 NONE = float("nan")
 COLUMNS = ("item", "unit", "p_adjusted", "lower_90", "upper_90")
@@ -32,6 +32,7 @@ def judged(
     missed: tuple[float, float, float, float] | None = None,
     gate: CalibrationGate | None = None,
     reason: str = "",
+    subject: Any = None,
     **meta: float,
 ) -> Outcome:
     """Return the outcome for a confidence gap with the 90% interval gap ± reach; NaN means not computed.
@@ -67,11 +68,11 @@ def judged(
         ),
         meta={"infinite_nll": infinite, "n": 200, "gain_features": list(features), **meta},
     )
-    return (gate or CalibrationGate()).check(run(results=(result,)))
+    return (gate or CalibrationGate()).check(run(subject or {}, results=(result,)))
 
 
-def run(**parts: Any) -> Run:
-    return Run(as_of="2026-01-01", subject={}, settings={}, environment={}, **parts)
+def run(subject: Any = None, **parts: Any) -> Run:
+    return Run(as_of="2026-01-01", subject=subject or {}, settings={}, environment={}, **parts)
 
 
 def code(outcome: Outcome) -> str:
@@ -311,8 +312,8 @@ def test_what_cannot_be_judged_is_the_gap_or_else_what_is_missed(reach: float, u
     ],
 )
 def test_what_was_assumed_is_what_to_change_first(assumed: dict[str, Any], words: str) -> None:
-    of = Run(as_of="2026-01-01", subject=assumed, settings={}, environment={})
-    assert _remedy(of).startswith(words)
+    finding = judged(gap=0.1, p_adjusted=0.05, subject=assumed).findings[0]
+    assert finding.remedy.startswith(words)
 
 
 def test_without_the_result_it_does_not_apply() -> None:

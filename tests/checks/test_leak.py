@@ -12,7 +12,7 @@ from uq_report.core.model.subject import Subject
 from uq_report.core.support.errors import InputError
 from uq_report.evidence.finding import Outcome
 from uq_report.evidence.run import NotRun
-from uq_report.methods.pfi.check import Leak, SingleFeatureInfo, _cost, _percent
+from uq_report.methods.pfi.check import Leak
 
 from . import importances
 from .importances import audited, diagnostic, outcome
@@ -84,9 +84,12 @@ def test_a_leak_in_the_audited_rows_alone_is_told_apart() -> None:
 def test_a_model_makes_little_of_a_leak_below_a_tenth_of_what_it_tells(
     upper: float, nats: float, *, little: bool
 ) -> None:
-    feature = SingleFeatureInfo("a", nats=nats, share=0.95, lower=0.94, upper=0.96, most=1.0)
-    cost = _cost(feature, importances.run(importances.pfi({"nll": {"a": (nats * upper, 1e-6)}})))
-    assert ("makes little use of it" in cost) is little
+    told = [{"feature": "a", "item": item, "estimate": e, "std_error": 0.001} for item, e in
+            (("share of entropy", 0.95), ("mutual information", nats))]  # fmt: skip
+    used = importances.pfi({"nll": {"a": (nats * upper, 1e-6)}})
+    (finding,) = Leak().check(importances.run(diagnostic("cid", told, meta={"bins": 4}), used, **EVEN)).findings
+    assert "Permuting it increases the log loss by" in finding.statement
+    assert ("makes little use of it" in finding.statement) is little
 
 
 @pytest.mark.parametrize(("skill", "size"), [(0.5, 0.8), (0.4, 1.0), (0.2, 1.0), (0.0, None), (-0.1, None)])
@@ -106,7 +109,8 @@ def test_the_size_of_a_leak_is_its_share_of_the_skill_of_a_model_that_has_any(sk
     ("share", "words"), [(0.8999, "90%"), (0.9, "90%"), (0.9009, "90.0%"), (0.9989, "99.8%"), (0.9999, "99.9%")]
 )
 def test_a_share_near_one_is_rounded_down_and_never_to_all(share: float, words: str) -> None:
-    assert _percent(share) == words
+    (finding,) = judged({"a": (share, 1e-6)}).findings
+    assert finding.statement.startswith(f"a alone explains {words} (at least")
 
 
 def test_what_passes_names_the_feature_that_tells_most_and_no_share_is_above_all() -> None:

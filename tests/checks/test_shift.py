@@ -12,7 +12,7 @@ from uq_report.core.support.errors import InputError
 from uq_report.evidence.finding import Finding, Outcome
 from uq_report.evidence.rows import SupportShift
 from uq_report.methods.support.check import Shift
-from uq_report.methods.support.explain import Paired, _lines
+from uq_report.methods.support.explain import Paired, shifts
 
 from . import importances
 from .importances import audited, diagnostic, outcome
@@ -91,7 +91,8 @@ def test_intervals_are_those_of_massart_and_of_weissman_for_all_columns_at_once(
         Paired("far", True, numbers[0], numbers[1] + 9),
         Paired("missing", True, numbers[0], np.full(400, np.nan)),
     ]
-    lines = {line["feature"]: line for line in _lines(columns, np.arange(400), np.ones(400), 0.95)}
+    table = shifts(columns, np.arange(400), np.ones(400), 0.95).estimates
+    lines = {line["feature"]: line for line in table.to_dict("records")}
     assert list(lines) == ["number", "level", "far"]
     for feature, k in (("number", 1), ("level", 3)):
         line = lines[feature]

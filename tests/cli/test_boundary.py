@@ -10,6 +10,8 @@ import shlex
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -97,10 +99,10 @@ def test_an_end_that_a_command_chose_passes(code: int) -> None:
 @pytest.mark.parametrize(
     ("encoding", "printed"), [("ascii", rb"-0.5 ... J\xf6rg \u65e5"), ("latin-1", b"-0.5 ... J\xf6rg \\u65e5")]
 )
-def test_text_fits_any_terminal(monkeypatch: pytest.MonkeyPatch, encoding: str, printed: bytes) -> None:
+def test_text_fits_any_terminal(encoding: str, printed: bytes) -> None:
     stream = io.TextIOWrapper(io.BytesIO(), encoding=encoding)
-    monkeypatch.setattr(sys, "stdout", stream)
-    boundary.say("\u22120.5 \u2026 J\xf6rg \u65e5")
+    with redirect_stdout(stream):
+        boundary.say("\u22120.5 \u2026 J\xf6rg \u65e5")
     assert stream.buffer.getvalue() == printed + b"\n"
 
 
@@ -150,25 +152,20 @@ cli.main()
     assert (tmp_path / "file.txt").read_bytes() == b"whole"
 
 
-def test_usage_ends_with_2_and_an_aborted_prompt_with_130(monkeypatch: pytest.MonkeyPatch) -> None:
-    def ended(*words: str) -> Any:
-        monkeypatch.setattr(sys, "argv", ["uq-report", *words])
-        with pytest.raises(SystemExit) as end:
-            cli.main()
-        return end.value.code
+def test_usage_ends_with_2(main: Callable[..., int]) -> None:
+    assert main("nonsense") == main("run") == main("run", "--seed", "x") == errors.USAGE
+    assert main("--version") == errors.DONE
+    assert main("show", "nowhere") == errors.INPUT
 
-    assert ended("nonsense") == ended("run") == ended("run", "--seed", "x") == errors.USAGE
-    assert ended("--version") == errors.DONE
-    assert ended("show", "nowhere") == errors.INPUT
 
-    def aborted(**_: Any) -> Any:
-        raise typer.Abort
+@pytest.mark.parametrize(
+    ("end", "code"), [(typer.Abort(), errors.INTERRUPTED), (SystemExit(0), errors.INTERNAL)], ids=["prompt", "exit"]
+)
+def test_an_aborted_prompt_ends_with_130_and_an_exit_that_nobody_chose_with_70(
+    end: BaseException, code: int, main: Callable[..., int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def ends_so(**_: Any) -> Any:
+        raise end
 
-    monkeypatch.setattr(cli, "app", aborted)
-    assert ended("--version") == errors.INTERRUPTED
-
-    def exits(**_: Any) -> Any:
-        raise SystemExit(0)
-
-    monkeypatch.setattr(cli, "app", exits)
-    assert ended("--version") == errors.INTERNAL
+    monkeypatch.setattr(cli, "app", ends_so)
+    assert main("--version") == code

@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,13 +18,14 @@ from typer.testing import CliRunner, Result
 import uq_report as uq
 from uq_report import cli
 from uq_report.api import reports
-from uq_report.core.support.errors import InputError, installed
+from uq_report.core.support.errors import installed
 from uq_report.evidence import disk
 from uq_report.inputs.loaders.model_files import FactoryLoader
 from uq_report.ops import caches, doctor
 from uq_report.reading.rating import WORDS
-from uq_report.render.html import HtmlRenderer
 from uq_report.runner import plugins
+
+from ..packages import Packages, explainer
 
 FACTORY = """
 from sklearn.linear_model import LogisticRegression
@@ -35,10 +37,9 @@ def model():
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path: Path, import_paths: None, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return a working folder with data, a factory, and sys.path as found afterwards."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", list(sys.path))
     monkeypatch.delitem(sys.modules, "made_for_cli", raising=False)
     rng = np.random.default_rng(0)
     for name in ("train.csv", "test.csv"):
@@ -195,33 +196,28 @@ def test_the_limits_of_templates_are_flags(folder: Path, flag: str, value: str, 
     assert told in result.stderr
 
 
-def test_failed_rendering_is_exit_code_4_and_costs_its_own_file(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    run("--output", "out", "--format", "markdown")
-    before = {name: Path("out", name).read_bytes() for name in ("report.html", "report.md", "run.json")}
-
-    def fails(*_: Any) -> Any:
-        raise ValueError("no ink")
-
-    with monkeypatch.context() as broken:
-        broken.setattr(HtmlRenderer, "render", fails)
-        result = run("--output", "out", "--format", "markdown", "--seed", "9")
+def test_failed_rendering_is_exit_code_4_and_costs_its_own_file(folder: Path, packages: Packages) -> None:
+    packages.renderer("paper", 'if Path("no ink").exists(): raise ValueError("no ink")')
+    formats = ("--format", "paper", "--format", "markdown")
+    run("--output", "out", *formats)
+    before = {name: Path("out", name).read_bytes() for name in ("report.paper", "report.md", "run.json")}
+    Path("no ink").touch()
+    result = run("--output", "out", *formats, "--seed", "9")
     assert result.exit_code == 4
-    assert "Failed: report.html could not be made: ValueError: no ink" in result.stderr
+    assert "Failed: report.paper could not be made: ValueError: no ink" in result.stderr
     assert "what is missing of the report: uq-report render out" in result.stderr
     after = {name: Path("out", name).read_bytes() for name in before}
-    assert [name for name in before if after[name] == before[name]] == ["report.html"]
+    assert [name for name in before if after[name] == before[name]] == ["report.paper"]
     assert "report.md" in disk.loads(Path("out"))
-    assert "report.html" not in disk.loads(Path("out")), "a report of another run is not vouched for"
-    assert call("render", "out", "--format", "html").exit_code == 0
-    assert "report.html" in disk.loads(Path("out"))
+    assert "report.paper" not in disk.loads(Path("out")), "a report of another run is not vouched for"
+    Path("no ink").unlink()
+    assert call("render", "out", "--format", "paper").exit_code == 0
+    assert "report.paper" in disk.loads(Path("out"))
 
 
-def test_an_interrupt_is_exit_code_130(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(*_: Any, **__: Any) -> Any:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("uq_report.api.auditing.audit", interrupted)
-    result = run()
+def test_an_interrupt_is_exit_code_130(folder: Path, packages: Packages) -> None:
+    packages.explainer("halts", explainer("halts", "raise KeyboardInterrupt"))
+    result = run("--explainers", "halts")
     assert result.exit_code == 130
     assert not (folder / "uq-report").exists()
 
@@ -235,25 +231,19 @@ def test_plugins_lists_every_plugin() -> None:
     assert len(lines) == 1 + sum(len(plugins.find(group)) for group in plugins.GROUPS)
 
 
-def test_doctor_names_what_is_there_and_fails_for_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_doctor_names_what_is_there_and_fails_for_what_is_missing(packages: Packages) -> None:
     result = call("doctor")
     assert result.exit_code == 0
     assert "WeasyPrint" in result.stdout
-
-    def no_pango(name: str) -> Any:
-        if name == "weasyprint":
-            raise OSError("cannot load library 'libpangoft2-1.0-0'")
-        return __import__(name, fromlist=["_"])
-
-    monkeypatch.setattr(doctor, "import_module", no_pango)
+    packages.module("weasyprint", "raise OSError(\"cannot load library 'libpangoft2-1.0-0'\")")
     result = call("doctor")
     assert result.exit_code == 4
     assert "apt-get install libpango-1.0-0 libpangoft2-1.0-0" in result.stdout
 
 
-def test_doctor_says_how_to_get_what_is_optional(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_doctor_says_how_to_get_what_is_optional(without: Callable[..., None], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(doctor, "find_library", lambda name: None)
-    monkeypatch.setattr(doctor, "installed", lambda name: name not in ("dalex", "pyarrow", "ngboost", "sksurv"))
+    without("dalex", "pyarrow", "ngboost", "sksurv")
     monkeypatch.setenv(caches.MARK, "/tmp/private")
     states = {f.what: f for f in doctor.examine()}
     assert states["HarfBuzz subsetter"].state == states["extra dalex"].state == states["Home"].state == "optional"
@@ -275,8 +265,8 @@ def test_every_extra_has_its_loss() -> None:
     assert doctor.LOSSES.keys() == extras - {"all", "full", "test", "docs", "lint"}
 
 
-def test_plugins_names_the_library_that_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plugins, "installed", lambda name: name not in ("shap", "ngboost", "numba", "pyarrow"))
+def test_plugins_names_the_library_that_is_missing(without: Callable[..., None]) -> None:
+    without("shap", "ngboost", "numba", "pyarrow")
     lines = [re.split(r"\s{2,}", line) for line in call("plugins").stdout.splitlines()]
     lacking = {(group, name): state for group, name, *_, state in lines[1:] if state != "ready"}
     assert lacking == {
@@ -289,8 +279,8 @@ def test_plugins_names_the_library_that_is_missing(monkeypatch: pytest.MonkeyPat
     assert "Cannot be used: it needs shap, not installed" in call("plugins", "explainers.shap").stdout
 
 
-def test_a_library_that_is_blocked_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "shap", None)
+def test_a_library_that_is_blocked_is_not_installed(without: Callable[..., None]) -> None:
+    without("shap")
     assert [installed(name) for name in ("json", "shap", "no_such_library")] == [True, False, False]
 
 
@@ -366,18 +356,11 @@ def test_an_audit_file_in_the_folder_is_found_by_itself(folder: Path) -> None:
     assert "gone.csv" in result.output
 
 
-def test_names_may_be_listed_with_commas(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from uq_report.ops import run as module
-
-    given: dict[str, Any] = {}
-
-    def stop(file: Any, changes: Any, **_: Any) -> Any:
-        given.update(changes)
-        raise InputError("stop")
-
-    monkeypatch.setattr(module, "run", stop)
-    call("run", "--model", "m", "--data", "d", "--explainers", "pfi,ale", "--format", "html,junit")
-    assert (given["run.explainers"], given["output.formats"]) == (["pfi", "ale"], ["html", "junit"])
+def test_names_may_be_listed_with_commas(folder: Path) -> None:
+    done = run("--explainers", "data_quality,segments", "--format", "markdown,junit", "--output", "out")
+    assert done.exit_code == 0, done.stderr
+    assert uq.load("out").run.settings["explainers"] == ["calibration", "data_quality", "segments"]
+    assert {file.name for file in Path("out").glob("report.*")} == {"report.html", "report.md", "report.junit.xml"}
 
 
 def test_a_first_schedule_is_written_once_and_is_valid(folder: Path) -> None:

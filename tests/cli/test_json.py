@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import json
-import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from uq_report import cli
 from uq_report.core.support.errors import EXIT_CODES, INPUT, USAGE, VERIFICATION
 from uq_report.ops.history import History
 
 from ..ops import store_runs
 
 
-def called(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, Any]:
-    """Return how the process would end, and its JSON."""
-    monkeypatch.setattr(sys, "argv", ["uq-report", *words])
-    with pytest.raises(SystemExit) as end:
-        cli.main()
-    return int(end.value.code or 0), json.loads(capsys.readouterr().out)
+@pytest.fixture
+def called(main: Callable[..., int], capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, Any]]:
+    """Return what calls the program, and returns its exit code and its JSON."""
+    return lambda *words: (main(*words), json.loads(capsys.readouterr().out))
 
 
 @pytest.fixture
@@ -47,21 +44,19 @@ def history(tmp_path: Path) -> str:
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
 def test_the_exit_code_is_that_of_the_process(
-    history: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: list[str], expected: int
+    history: str, called: Callable[..., tuple[int, Any]], words: list[str], expected: int
 ) -> None:
-    code, content = called(monkeypatch, capsys, *(word.format(history=history) for word in words))
+    code, content = called(*(word.format(history=history) for word in words))
     assert code == content["exit_code"] == expected
     assert code in EXIT_CODES
     assert bool(content["reasons"]) is (code != 0)
 
 
-def test_a_history_and_a_report_that_fail_say_so_as_json(
-    history: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_history_and_a_report_that_fail_say_so_as_json(history: str, called: Callable[..., tuple[int, Any]]) -> None:
     (folder,) = Path(history, "credit").glob("0*")
     (folder / "report.html").write_bytes(b"y")
-    code, content = called(monkeypatch, capsys, "history", "--json", "--history", history, "--check")
+    code, content = called("history", "--json", "--history", history, "--check")
     assert code == content["exit_code"] == VERIFICATION
     assert content["reasons"] == ["credit@1: report.html was changed after it was filed."]
-    code, content = called(monkeypatch, capsys, "verify", "--json", str(folder))
+    code, content = called("verify", "--json", str(folder))
     assert code == content["exit_code"] == VERIFICATION

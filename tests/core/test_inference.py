@@ -1,5 +1,7 @@
 """Terms of pairs: against brute force, repeated rows and the formulas of the methods page."""
 
+from collections.abc import Callable
+from functools import partial
 from itertools import permutations
 from typing import Any
 
@@ -76,13 +78,19 @@ def test_each_measure_is_solved_to_its_own_size_whatever_stands_beside_it() -> N
     assert (np.abs(together - alone * sizes) <= 1e-10 * sizes).all()
 
 
+@pytest.fixture
+def converged(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
+    """Return what says how close a fit has to come."""
+    return partial(monkeypatch.setattr, "uq_report.core.statistics.inference.CONVERGED")
+
+
 @pytest.mark.parametrize("m", [3, 5, 30])
-def test_a_fit_of_nine_digits_gives_the_bounds_of_an_exact_one(m: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_fit_of_nine_digits_gives_the_bounds_of_an_exact_one(m: int, converged: Callable[[float], None]) -> None:
     full, donors, weights = pairs(300), shuffles(m, 300), np.ones(300)
     T, b = at(full, donors), unchanged(full)
     fits = []
-    for converged in (CONVERGED, EXACT, 1e-2):
-        monkeypatch.setattr("uq_report.core.statistics.inference.CONVERGED", converged)
+    for tolerance in (CONVERGED, EXACT, 1e-2):
+        converged(tolerance)
         fits.append(shuffled_pairs(T, b, donors, weights))
     bounds = [np.stack([fit.estimate + z * standard_error(fit, weights) for z in (-2, 2)]) for fit in fits]
     np.testing.assert_allclose(bounds[0], bounds[1], rtol=1e-7)
@@ -226,9 +234,9 @@ def test_weighted_shuffles_are_right_on_average(m: int) -> None:
 
 @pytest.mark.parametrize("weights", [np.ones(30), np.linspace(0.2, 2, 30)])
 def test_an_additive_measure_has_no_importance_and_no_error(
-    weights: FloatArray, monkeypatch: pytest.MonkeyPatch
+    weights: FloatArray, converged: Callable[[float], None]
 ) -> None:
-    monkeypatch.setattr("uq_report.core.statistics.inference.CONVERGED", EXACT)
+    converged(EXACT)
     rng = np.random.default_rng(3)
     a, f = rng.normal(size=(2, 30, 1)), rng.normal(size=(2, 1, 30))
     donors = shuffles(4, 30)

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, cast
 import numpy as np
 import pytest
 
+import uq_report as uq
 from uq_report.core.engine.fast_path_evaluator import Engine, Shortcut
 from uq_report.core.model.adapter import Adapter
 from uq_report.core.model.measures import NLL
@@ -16,10 +17,9 @@ from uq_report.core.predictive import Distribution
 from uq_report.core.support.arrays import ColumnLookup, IntArray, Table, take_rows
 from uq_report.core.support.errors import BudgetError
 from uq_report.core.support.limits import check_limits, limited
-from uq_report.distributions import Categorical, NormalMixture
+from uq_report.distributions import Categorical, Normal, NormalMixture
 from uq_report.methods.calibration import scores
 from uq_report.methods.groups.contrasts import shuffled_p_values
-from uq_report.methods.shared.choice import blocks
 from uq_report.runner import budget, make_engine, run as audited
 from uq_report.runner.settings import Settings
 from uq_report.testing import linear_subject
@@ -156,12 +156,19 @@ def test_an_explainer_is_stopped_inside_of_what_it_computes_and_the_others_are_k
     now = [0.0]
     monkeypatch.setattr(budget, "perf_counter", lambda: now[0])
 
-    def slowly(*_: object) -> object:
-        now[0] += 200
-        return blocks(10, 10, 10)
+    class Slow(Normal):
+        """A normal whose draws take 200 s."""
 
-    monkeypatch.setattr("uq_report.methods.calibration.scores.blocks", slowly)
-    run = audited(linear_subject(60), Settings(explainers=("calibration", "data_quality"), time_limit=100)).run
+        def take(self, rows: Any) -> "Slow":
+            return Slow(self.loc[rows], self.scale[rows])
+
+        def sample(self, rng: np.random.Generator, size: int) -> Any:
+            now[0] += 200
+            return super().sample(rng, size)
+
+    X = np.random.default_rng(0).normal(size=(60, 2))
+    subject = uq.explain(lambda rows: Slow(rows[:, 0], np.ones(len(rows))), X, X.sum(axis=1))
+    run = audited(subject, Settings(explainers=("calibration", "data_quality"), time_limit=100)).run
     assert {result.explainer for result in run.results} == {"data_quality"}
     (entry,) = (entry for entry in run.not_run if entry.name == "calibration")
     assert entry.reason.startswith("the time limit of 100 s was reached; calibration was stopped")

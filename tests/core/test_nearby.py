@@ -11,8 +11,9 @@ import uq_report
 from uq_report.core.support.processes import command, look_in, looked_in
 
 
-def test_only_named_modules_and_what_they_import_are_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "meta_path", list(sys.meta_path))
+def test_only_named_modules_and_what_they_import_are_found(
+    tmp_path: Path, import_paths: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "nearby_first.py").write_text("import nearby_second")
     (tmp_path / "nearby_second.py").write_text("")
     finder = look_in(str(tmp_path), ["nearby_first"])
@@ -26,13 +27,13 @@ def test_only_named_modules_and_what_they_import_are_found(tmp_path: Path, monke
     assert finder.names == {"nearby_first", "nearby_second"}
 
 
-def test_a_child_finds_this_package_wherever_it_lies(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_child_finds_this_package_wherever_it_lies(import_paths: None) -> None:
     """Behind the other places, and once; what is relative, and what is no text, is left out."""
     ours = str(Path(uq_report.__file__).parents[1])
     others = [place for place in sys.path if place != ours]
-    monkeypatch.setattr(sys, "path", [*others, "below/here", None])
+    sys.path[:] = [*others, "below/here", None]  # type: ignore[list-item] # as some programs leave it
     without = command("m")[4].split(os.pathsep)
     assert without[-1] == ours
     assert not {ours, "below/here"} & set(without[:-1])
-    monkeypatch.setattr(sys, "path", [ours, *others])
+    sys.path[:] = [ours, *others]
     assert command("m")[4].split(os.pathsep) == [ours, *without[:-1]]

@@ -6,8 +6,8 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -26,10 +26,10 @@ os.kill(os.getpid(), int(sys.argv[1]))
 
 
 @pytest.fixture(autouse=True)
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def place(tmp_path: Path, temporary_files: Callable[[Path], None], monkeypatch: pytest.MonkeyPatch) -> Path:
     """Have temporary files in a folder of our own."""
     monkeypatch.setenv("TMPDIR", str(tmp_path))
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    temporary_files(tmp_path)
     return tmp_path
 
 
@@ -73,11 +73,10 @@ def test_folders_at_work_of_others_and_without_a_lock_stay(
         assert child.stdout is not None
         gone = Path(child.stdout.readline().strip())
     aged(left)
-    monkeypatch.setattr(os, "getuid", lambda: -1)
-    other = processes.make_folder()
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "getuid", lambda: -1)
+        other = processes.make_folder()
     assert left.exists(), "it is of another user"
-    monkeypatch.undo()
-    monkeypatch.setattr(tempfile, "tempdir", str(place))
     aged(gone)
     aged(other)
     last = processes.make_folder()

@@ -19,9 +19,9 @@ from uq_report.core.traits.stochastic import (
     ROWS,
     TOLERANCE,
     Members,
-    _apart,
-    _readings,
     another_batch,
+    first_gap,
+    head_readings,
     mixture,
     seed_argument,
     two_calls,
@@ -268,12 +268,13 @@ INF, NAN = float("inf"), float("nan")
     ],
 )
 def test_two_calls_differ_beyond_the_tolerance(kind: str, first: Any, second: Any, expected: Any) -> None:
-    found: Any = _apart(kind, np.array(first), np.array(second))
+    found: Any = first_gap({kind: np.array(first)}, {kind: np.array(second)})
     assert found == (None if expected is None else (pytest.approx(expected[0]), kind, expected[1], len(first)))
 
 
 def test_another_number_of_values_differs_in_all_rows() -> None:
-    assert _apart("quantiles", np.zeros((4, 2)), np.zeros((4, 3))) == (INF, "quantiles: another number of values", 4, 4)
+    found = first_gap({"quantiles": np.zeros((4, 2))}, {"quantiles": np.zeros((4, 3))})
+    assert found == (INF, "quantiles: another number of values", 4, 4)
 
 
 @pytest.mark.parametrize(("n", "asked"), [(ROWS, ROWS), (ROWS + 1, ROWS), (7, 7), (350, ROWS)])
@@ -293,10 +294,13 @@ def test_up_to_a_hundred_rows_are_predicted_twice(n: int, asked: int) -> None:
 
 
 def test_what_two_calls_are_compared_by() -> None:
-    levels = np.array([0.1, 0.5, 0.9])
-    assert list(_readings(Categorical([[0.5, 0.5]]))) == ["class probabilities"]
-    assert list(_readings(Normal([0.0], 1.0))) == ["mean", "variance"]
-    np.testing.assert_allclose(_readings(StudentT(1.0, [0.0], 1.0))["quantiles"], [stats.t.ppf(levels, 1)])
+    def read(q: Any) -> dict[str, Any]:
+        return head_readings(uq.explain(lambda X: q, np.zeros((1, 1))))
+
+    assert list(read(Categorical([[0.5, 0.5]]))) == ["class probabilities"]
+    assert list(read(Normal([0.0], 1.0))) == ["mean", "variance"]
+    heavy = read(StudentT(1.0, [0.0], 1.0))["quantiles"]
+    np.testing.assert_allclose(heavy[0], stats.t.ppf([0.1, 0.5, 0.9], 1))
 
 
 @pytest.mark.parametrize(

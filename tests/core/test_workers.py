@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import os
 import signal
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -232,16 +231,19 @@ class TestRefusals:
         ):
             Workers(2, "loky", "tcp://h:1")
 
-    def test_a_scheduler_that_does_not_answer(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    @pytest.fixture
+    def impatient(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Wait for a cluster no longer than a moment."""
+        monkeypatch.setattr(workers, "PATIENCE", 0.3)
+
+    def test_a_scheduler_that_does_not_answer(self, impatient: None) -> None:
         pytest.importorskip("distributed", reason="the dask extra is not installed")
-        monkeypatch.setattr(workers, "PATIENCE", 0.2)
-        with pytest.raises(WorkersError, match=r"got 'tcp://127.0.0.1:9', which did not answer within 0.2 s") as raised:
+        with pytest.raises(WorkersError, match=r"got 'tcp://127.0.0.1:9', which did not answer within 0.3 s") as raised:
             means(subject(), scheduler="tcp://127.0.0.1:9")
         assert raised.value.exit_code == 75
 
-    def test_a_scheduler_without_workers(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_a_scheduler_without_workers(self, impatient: None) -> None:
         distributed = pytest.importorskip("distributed", reason="the dask extra is not installed")
-        monkeypatch.setattr(workers, "PATIENCE", 0.3)
         with (
             distributed.LocalCluster(n_workers=0, processes=False, dashboard_address=":0") as empty,
             distributed.Client(empty),
@@ -249,11 +251,11 @@ class TestRefusals:
         ):
             means(subject(), backend="dask")
 
-    def test_dask_without_a_client_or_missing(self, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_dask_without_a_client_or_missing(self, without: Callable[..., None]) -> None:
         pytest.importorskip("distributed", reason="the dask extra is not installed")
         with pytest.raises(InputError, match="this process has no dask client"):
             means(subject(), backend="dask")
-        monkeypatch.setitem(sys.modules, "distributed", None)
+        without("distributed")
         with pytest.raises(MissingDependencyError, match=r"pip install 'uq_report\[dask\]'"):
             means(subject(), backend="dask")
 

@@ -13,10 +13,11 @@ import pytest
 
 from uq_report.core.model.results import KINDS
 from uq_report.core.support.errors import InputError
-from uq_report.evidence import codec, disk, run_folder, run_folder as folder
+from uq_report.evidence import codec, run_folder
 from uq_report.evidence.codec import encode, migrated
 from uq_report.evidence.run_folder import guarded_csv
 
+from ..conftest import FullDisk
 from ..ops import store_runs
 
 REPORTS = {"report.html": b"<html>"}
@@ -157,21 +158,11 @@ def test_no_cell_of_a_csv_begins_with_a_formula_however_its_lines_are_split(form
 
 
 @pytest.mark.parametrize("broken", ["report.pdf", "run.json"])
-def test_an_old_report_stays_whole_if_writing_fails(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, broken: str
-) -> None:
+def test_an_old_report_stays_whole_if_writing_fails(tmp_path: Path, full_disk: FullDisk, broken: str) -> None:
     old = replace(store_runs.run(), as_of="2020-01-01")
     run_folder.write(old, tmp_path, reports={"report.html": b"old", "report.pdf": b"old"}, clock={})
     before = _content(tmp_path)
-    real = disk.write_through
-
-    def full(file: Path, content: bytes) -> None:
-        if file.name == broken:
-            raise OSError(28, "No space left on device")
-        real(file, content)
-
-    monkeypatch.setattr(folder, "write_through", full)
-    with pytest.raises(InputError, match=r"must be writable.*No space left"):
+    with full_disk(broken), pytest.raises(InputError, match=r"must be writable.*No space left"):
         run_folder.write(store_runs.run(), tmp_path, reports={"report.html": b"new", "report.pdf": b"new"}, clock={})
     assert _content(tmp_path) == before
 

@@ -9,7 +9,7 @@ import tempfile
 import threading
 import tracemalloc
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from statistics import median
@@ -81,9 +81,9 @@ def test_what_is_kept_of_words_is_bounded() -> None:
 
 
 @pytest.fixture(autouse=True)
-def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def temporary(tmp_path: Path, temporary_files: Callable[[Path], None]) -> Path:
     """Put temporary files where they are counted."""
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    temporary_files(tmp_path)
     return tmp_path / "report"
 
 

@@ -3,21 +3,19 @@
 import json
 import re
 import tomllib
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from typer.testing import CliRunner, Result
 
 import uq_report as uq
-from uq_report import cli, jobs as files, runner
+from uq_report import cli, jobs as files
 from uq_report.core.support.errors import InputError
 from uq_report.evidence import codec
-from uq_report.evidence.run import NotRun, Run
 from uq_report.jobs.audit_file import AuditFile
 from uq_report.jobs.reading import read_audit
 
+from ..packages import Packages, explainer
 from . import audits_made
 
 GUIDE = Path(__file__).parents[2] / "docs" / "howto" / "audit_file.md"
@@ -288,17 +286,6 @@ def test_the_example_in_the_guide_runs(folder: Path) -> None:
     assert told["checks"]["policy"] in ("found", "passed")
 
 
-def ends_as(run: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    """Let `run` change the run that an audit ends with."""
-    audited = runner.run
-
-    def changed(*given: Any) -> Any:
-        done = audited(*given)
-        return type(done)(run(done.run), done.clock)
-
-    monkeypatch.setattr(runner, "run", changed)
-
-
 def test_a_gate_ends_in_exit_code_1_with_the_report_written(folder: Path) -> None:
     rules = ["--set", 'policy.rules=["nll <= 0.0001"]']
     result = call("run", *DATA, *ROLES, *QUICK, *rules, "--fail-on", "high", "--quiet")
@@ -310,17 +297,13 @@ def test_a_gate_ends_in_exit_code_1_with_the_report_written(folder: Path) -> Non
     assert call("run", *DATA, "--set", "seed").exit_code == 2
 
 
-def test_a_required_part_that_fails_ends_in_exit_code_1(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(run: Run) -> Run:
-        from dataclasses import replace
-
-        return replace(run, not_run=(*run.not_run, NotRun("calibration", "explainers", "ValueError: no", "fault")))
-
-    ends_as(broken, monkeypatch)
-    assert call("run", *DATA, *ROLES, *QUICK).exit_code == 0
-    result = call("run", *DATA, *ROLES, *QUICK, "--require", "explainers.calibration", "--json")
+def test_a_required_part_that_fails_ends_in_exit_code_1(folder: Path, packages: Packages) -> None:
+    packages.explainer("odd", explainer("odd", "raise ValueError('no')"))
+    odd = [*DATA, *ROLES, *QUICK, "--explainers", "odd"]
+    assert call("run", *odd).exit_code == 0
+    result = call("run", *odd, "--require", "explainers.odd", "--json")
     assert result.exit_code == 1
-    assert "Failed: required, and not run: explainers.calibration: ValueError: no" in result.stderr
+    assert "Failed: required, and not run: explainers.odd: ValueError: no" in result.stderr
     assert json.loads(result.stdout)["exit_code"] == 1
 
 

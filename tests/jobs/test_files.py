@@ -1,7 +1,8 @@
 """Subjects from descriptions: roles of columns, drift, hashes before loading, options of loaders."""
 
+import ast
 import hashlib
-import os
+import pickle
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,9 @@ from sklearn.linear_model import LinearRegression
 from uq_report import jobs as files
 from uq_report.core.model.subject import Subject
 from uq_report.core.support.errors import InputError
-from uq_report.inputs.loaders.model_files import SkopsLoader
-from uq_report.inputs.loaders.tables import CsvLoader
 from uq_report.jobs.audit_file import AuditFile, ModelPart
 
+from ..packages import Packages
 from . import audits_made
 
 IGNORED = ["application", "household", "exposure"]
@@ -81,19 +81,20 @@ def test_protected_attributes_that_the_model_uses_stay_features(folder: Path) ->
     assert "sex" not in made.features
 
 
-def test_a_model_without_a_list_of_features_is_told_which_attributes_it_uses(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    class Silent:
-        classes_ = np.array(["bad", "good"])
+class Silent:
+    """A model that does not say which features it has."""
 
-        def predict_proba(self, X: Any) -> Any:
-            return np.full((len(X), 2), 0.5)
+    classes_ = np.array(["bad", "good"])
 
-    monkeypatch.setattr(SkopsLoader, "load", lambda *_, **__: Silent())
-    assert "sex" in subject().features
-    assert "sex" not in subject(protected_features=[]).features
-    some = subject(protected=["sex", "region"], protected_features=["region"])
+    def predict_proba(self, X: Any) -> Any:
+        return np.full((len(X), 2), 0.5)
+
+
+def test_a_model_without_a_list_of_features_is_told_which_attributes_it_uses(folder: Path) -> None:
+    silent = {"source": f"{__name__}:Silent"}
+    assert "sex" in subject(silent).features
+    assert "sex" not in subject(silent, protected_features=[]).features
+    some = subject(silent, protected=["sex", "region"], protected_features=["region"])
     assert "region" in some.features
     assert "sex" not in some.features
 
@@ -111,30 +112,33 @@ def test_sources_hashes_and_schemas_of_every_input_are_recorded(folder: Path) ->
     assert (made.sources["ignored"], made.sources["target"]) == ("application, household, exposure", "risk")
 
 
-def test_the_hash_is_checked_before_the_model_is_loaded(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+class Tells:
+    """An object whose pickle makes a file where it is loaded."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Path.touch, (Path("loaded"),)
+
+
+def test_the_hash_is_checked_before_the_model_is_loaded(folder: Path) -> None:
     right = hashlib.sha256(Path("model.skops").read_bytes()).hexdigest()
     assert subject({"sha256": right.upper()}).hashes["model"] == right
-    loaded: list[str] = []
-    monkeypatch.setattr(SkopsLoader, "load", lambda _, source, **__: loaded.append(source))
-    with pytest.raises(InputError, match=r"model.sha256 must be the hash of model.skops; got 0+, and the source has"):
-        subject({"sha256": "0" * 64})
-    assert files.mistakes_of(described({"sha256": "0" * 64}))[0].startswith("model.sha256 must be the hash")
-    assert loaded == []
+    Path("model.pkl").write_bytes(pickle.dumps(Tells()))
+    other = {"source": "model.pkl", "allow_pickle": True, "sha256": "0" * 64}
+    with pytest.raises(InputError, match=r"model.sha256 must be the hash of model.pkl; got 0+, and the source has"):
+        subject(other)
+    assert files.mistakes_of(described(other))[0].startswith("model.sha256 must be the hash")
+    assert not Path("loaded").exists()
+    files.read_model(ModelPart(source="model.pkl", allow_pickle=True))
+    assert Path("loaded").exists()
     with pytest.raises(InputError, match="the source has a source without a hash"):
         files.read_model(ModelPart(source="made:model", sha256="0" * 64))
 
 
-def test_a_file_that_changes_while_it_is_read_is_refused(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    read = CsvLoader.load
-
-    def changing(self: CsvLoader, source: str, **options: Any) -> Any:
-        rows = read(self, source, **options)
-        os.utime(source, ns=(0, 0))
-        return rows
-
-    monkeypatch.setattr(CsvLoader, "load", changing)
-    with pytest.raises(InputError, match=r"test.csv must stay as it is while it is read; it was changed. Try again."):
-        subject()
+def test_a_file_that_changes_while_it_is_read_is_refused(folder: Path, packages: Packages) -> None:
+    packages.loader("moving", "data", "os.utime(source, ns=(0, 0)); return pd.read_csv(source)")
+    Path("test.csv").rename("test.moving")
+    with pytest.raises(InputError, match=r"test.moving must stay as it is while it is read; it was changed. Try again"):
+        subject(source="test.moving")
 
 
 def test_missing_and_extra_columns_of_the_training_rows_are_one_error(folder: Path) -> None:
@@ -187,29 +191,26 @@ def test_a_class_is_named_as_it_is_spelled(folder: Path) -> None:
     assert subject({"source": "coded.skops", "positive_class": "0"}, source="rows.csv", target=None).positive_class == 0
 
 
-def test_options_reach_only_loaders_that_take_them(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_options_reach_only_loaders_that_take_them(folder: Path, packages: Packages) -> None:
     with pytest.raises(InputError, match=r"data.query must be left out; the loader 'csv' of test.csv does not take it"):
         subject(query="select 1")
     with pytest.raises(InputError, match=r"model.trusted must be left out; the loader 'factory' of made:model"):
         files.read_model(ModelPart(source="made:model", trusted=("a.B",)))
-    taken: dict[str, Any] = {}
-
-    def load(self: CsvLoader, source: str, **options: Any) -> Any:
-        taken.update(options)
+    load = """Path("taken").write_text(repr(options))
         rows = pd.read_csv(source).head(options["max_rows"])
         rows.attrs["sampled_from"] = 60
-        return rows
-
-    monkeypatch.setattr(CsvLoader, "load", load)
-    monkeypatch.setattr(CsvLoader, "options", ("max_rows", "seed", "query"), raising=False)
-    made = subject(query="select 1", max_rows=20)
-    assert taken == {"query": "select 1", "max_rows": 20, "seed": 0}
+        return rows"""
+    packages.loader("asked", "data", load, 'options = ("max_rows", "seed", "query")')
+    Path("test.csv").rename("test.asked")
+    made = subject(source="test.asked", query="select 1", max_rows=20)
+    assert ast.literal_eval(Path("taken").read_text()) == {"query": "select 1", "max_rows": 20, "seed": 0}
     assert (made.n, made.sampled_from) == (20, 60)
 
 
-def test_a_loader_of_its_own_hash_is_asked(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(SkopsLoader, "sha256", lambda _, source: "ab" * 32, raising=False)
-    assert subject({"sha256": "ab" * 32}).hashes["model"] == "ab" * 32
+def test_a_loader_of_its_own_hash_is_asked(folder: Path, packages: Packages) -> None:
+    load = "import skops.io; return skops.io.load('model.skops', trusted=[])"
+    packages.loader("served", "model", load, 'sha256 = lambda self, source: "ab" * 32')
+    assert subject({"source": "credit.served", "sha256": "ab" * 32}).hashes["model"] == "ab" * 32
 
 
 def test_predictions_without_a_model_are_a_subject(folder: Path) -> None:

@@ -1,6 +1,7 @@
 """Rankings by hand: places with and without intervals, who can be first, and which disagreements are told."""
 
 from dataclasses import replace
+from itertools import permutations
 from types import SimpleNamespace
 from typing import Any
 
@@ -22,20 +23,14 @@ from uq_report.methods.agreement.explain import (
     UNEXPLAINED,
     Agreement,
     Method,
-    RankedCase,
     Results,
-    _bends,
     _cleared,
-    _counts_less,
-    _covered,
-    _curve,
-    _extrapolates,
     _fuller,
-    _interacts,
     _rounding,
     _terms,
     _too_few,
     disagreements,
+    profiles_part,
 )
 
 FEATURES = ("a", "b", "c", "d")
@@ -247,9 +242,27 @@ def results(*tables: tuple[str, dict[str, Any]]) -> Results:
     return {key: Diagnostic(id=key, estimates=table, **parts) for key, table in whole.items()}
 
 
-def clash(high: str = "shap.importance", low: str = ids.PFI, measure: str = "nll", role: str = "loss") -> RankedCase:
-    one, other = (method(key, [1, 2, 3, 4], measure=measure, role=role) for key in (high, low))
-    return RankedCase("a", one, other, True, 2)
+Clash = tuple[Method, Method]
+
+
+def clash(
+    high: str = "shap.importance", low: str = ids.PFI, measures: Any = ("nll", "nll"), role: str = "loss"
+) -> Clash:
+    """Return two rankings, the first of which has a higher rank of feature a."""
+    return (
+        method(high, [1, 2, 3, 4], FIRM, measures[0], role),
+        method(low, [4, 2, 3, 1], TURNED, measures[1], role),
+    )
+
+
+def explained(pair: Clash, found: Results) -> tuple[str, list[str]]:
+    """Return how the ranks of a are explained, and by which results."""
+    cases, _ = disagreements(pair, {"x": list(found.values())}, 0.95)
+    (case,) = (case for case in cases if case["feature"] == "a")
+    return case["sentence"].partition(". ")[2], case["evidence"]
+
+
+NOTHING: tuple[str, list[str]] = (UNEXPLAINED, [])
 
 
 def information(lower: float, share: bool = True) -> Results:
@@ -259,45 +272,47 @@ def information(lower: float, share: bool = True) -> Results:
 
 
 def test_covered_information_explains_where_it_is_surely_above_zero() -> None:
-    reason = _covered(clash(), information(0.001))
-    assert reason is not None
-    assert reason[0].startswith("Other features share information of a about y (0.001 to 0.75 nats, a share of 0.25)")
-    bare = _covered(clash(), information(0.001, share=False))
-    assert bare is not None
-    assert "(0.001 to 0.75 nats);" in bare[0]
-    assert _covered(clash(), information(0.0)) is None
-    assert _covered(clash(role="uncertainty"), information(0.001)) is None
-    assert _covered(clash(ids.PFI, "shap.importance"), information(0.001)) is None
-    assert _covered(clash(), results()) is None
+    why, evidence = explained(clash(), information(0.001))
+    assert why.startswith("Other features share information of a about y (0.001 to 0.75 nats, a share of 0.25)")
+    assert evidence == [ids.CID]
+    assert "(0.001 to 0.75 nats);" in explained(clash(), information(0.001, share=False))[0]
+    assert explained(clash(), information(0.0)) == NOTHING
+    assert explained(clash(role="uncertainty"), information(0.001)) == NOTHING
+    assert explained(clash(ids.PFI, "shap.importance"), information(0.001)) == NOTHING
+    assert explained(clash(), results()) == NOTHING
 
 
-def test_a_method_counts_interactions_less_by_averages_or_by_parting_them() -> None:
-    average = method(ids.RSENS_COMPARATORS, [1, 2, 3, 4], measure="aed")
-    shap, pfi = method("shap.importance", [1, 2, 3, 4]), method(ids.PFI, [1, 2, 3, 4])
-    words = {
-        (high.id, low.id): _counts_less(RankedCase("a", high, low, True, 1)).partition(" ")[0]
-        for high in (average, shap, pfi)
-        for low in (average, shap, pfi)
-    }
-    assert {pair for pair, first in words.items() if first} == {
-        (shap.id, average.id), (pfi.id, average.id), (pfi.id, shap.id), (pfi.id, average.id)
-    }  # fmt: skip
-    assert words[pfi.id, shap.id] == "pfi"
-    assert words[pfi.id, average.id] == f"{average.id}:"
-
-
-@pytest.mark.parametrize(("strength", "said"), [(0.05, True), (0.049, False)])
-def test_an_interaction_explains_from_a_twentieth_of_the_variance_on(strength: float, said: bool) -> None:
+def interaction(strength: float) -> Results:
     table = {
         "measure": ["prediction", "entropy", "prediction"], "feature": "a", "feature_2": ["", "", "b"],
         "estimate": [strength, 0.9, 0.9], "ranked": [1, 0, 1],
     }  # fmt: skip
-    found = results((ids.H_STATISTIC, table))
-    assert (_interacts(clash(ids.PFI, "shap.importance"), found) is not None) is said
-    assert _interacts(clash(), found) is None
-    assert _interacts(clash(ids.PFI, "shap.importance", "entropy"), found) == _interacts(
-        clash(ids.PFI, "shap.importance"), found
-    )  # entropy is not ranked there
+    return results((ids.H_STATISTIC, table))
+
+
+def test_a_method_counts_interactions_less_by_averages_or_by_parting_them() -> None:
+    average, shap, pfi = ids.RSENS_COMPARATORS, "shap.importance", ids.PFI
+    measures = {average: "aed", shap: "nll", pfi: "nll"}
+    words = {
+        (high, low): explained(clash(high, low, (measures[high], measures[low])), interaction(0.9))[0]
+        for high, low in permutations(measures, 2)
+    }
+    ends = {pair: why.partition("no interval). ")[2].partition(" ")[0] for pair, why in words.items()}
+    first = f"{average}:"
+    assert {pair: end for pair, end in ends.items() if end} == {
+        (shap, average): first, (pfi, average): first, (pfi, shap): "pfi"
+    }  # fmt: skip
+    both = clash(average, average, ("aed", "aed"))
+    assert explained((both[0], replace(both[1], role="uncertainty")), interaction(0.9))[1] == []
+
+
+@pytest.mark.parametrize(("strength", "said"), [(0.05, True), (0.049, False)])
+def test_an_interaction_explains_from_a_twentieth_of_the_variance_on(strength: float, said: bool) -> None:
+    found = interaction(strength)
+    told = explained(clash(ids.PFI, "shap.importance"), found)
+    assert told[1] == ([ids.H_STATISTIC] if said else [])
+    assert explained(clash(), found) == NOTHING
+    assert explained(clash(ids.PFI, "shap.importance", ("entropy",) * 2), found) == told  # it is not ranked there
 
 
 @pytest.mark.parametrize(("size", "said"), [(1.0, True), (1.01, False), (0.0, False), (-1.0, False)])
@@ -307,31 +322,36 @@ def test_r_sens2_explains_from_a_fifth_of_a_size_above_zero(size: float, said: b
         "estimate": 1.0,
     }  # fmt: skip
     sizes = {"measure": "rsens", "feature": ["a"], "estimate": [size]}
-    reason = _bends(clash(ids.PFI, "shap.importance"), results((ids.RSENS_INTERACTION, pairs), (ids.RSENS, sizes)))
-    assert (reason is not None) is said
-    if reason is not None:
-        assert reason[0].startswith("a interacts with c: their R-sens₂ is at least 20% of the R-sens of a.")
+    found = results((ids.RSENS_INTERACTION, pairs), (ids.RSENS, sizes))
+    why, evidence = explained(clash(ids.PFI, "shap.importance"), found)
+    assert bool(evidence) is said
+    assert why.startswith("a interacts with c: their R-sens₂ is at least 20% of the R-sens of a.") is said
 
 
 def test_one_negative_entropy_importance_is_enough_where_only_one_method_composes_rows() -> None:
-    local = replace(method(ids.RSENS, [1, 2, 3, 4]), measure="rsens")
-    for high, low, other in ((method(ids.PFI, [1, 2, 3, 4]), local, ids.PFI), (local, clash().high, "shap.importance")):
+    for high, low, other in ((ids.PFI, ids.RSENS, ids.PFI), (ids.RSENS, "shap.importance", "shap.importance")):
+        pair = clash(high, low, tuple("rsens" if one == ids.RSENS else "nll" for one in (high, low)))
         for verdicts, said in ((["negative", "positive"], True), (["positive", "positive"], False)):
             table = {"measure": "entropy", "feature": "a", "verdict": verdicts, "estimate": 1.0}
-            reason = _extrapolates(RankedCase("a", high, low, True, 1), results((ids.PFI, table)), confidence=0.95)
-            assert (reason is not None) is said
-            assert reason is None or reason[0].endswith(f"values of a, on which {other} evaluates it.")
+            why, evidence = explained(pair, results((ids.PFI, table)))
+            assert evidence == ([ids.PFI] if said else [])
+            assert why.endswith(f"values of a, on which {other} evaluates it.") is said
     both = results((ids.PFI, table | {"verdict": ["negative"] * 2}))
-    assert _extrapolates(clash(), both, confidence=0.95) is None
+    assert explained(clash(), both) == NOTHING
 
 
-def test_a_curve_is_of_numbers_alone_and_in_their_order() -> None:
-    table = {"measure": "nll", "feature": "a", "level": "", "x": [2.0, 1.0], "estimate": 0.0}
+def test_curves_part_that_are_of_numbers_alone_whatever_their_order() -> None:
+    table = {"measure": "nll", "feature": "a", "level": "", "x": [3.0, 1.0, 2.0]}
+    line, steep = (table | {"estimate": values, "std_error": 0.01} for values in ([3.0, 1.0, 2.0], [9.0, 1.0, 2.0]))
 
-    def found(**more: Any) -> Any:
-        return _curve(results((ids.ALE, table | more)), ids.ALE, "nll", "a")
+    def part(local: Any, options: Any = None, **more: Any) -> bool:
+        found = results((ids.ALE, local | {"std_error_change": 0.01} | more), (ids.PDP, line))
+        return profiles_part({**found, ids.ALE: replace(found[ids.ALE], options=options or {})}, "nll", "a", 0.95)
 
-    assert found()["x"].tolist() == [1.0, 2.0]
-    assert found(x=[1.0, np.nan]) is found(level=["", "missing"]) is found(feature="b") is None
-    centred = {ids.ALE: replace(results((ids.ALE, table))[ids.ALE], options={"mode": "centred"})}
-    assert _curve(centred, ids.ALE, "nll", "a") is _curve({}, ids.ALE, "nll", "a") is None
+    assert part(steep)
+    assert not part(line)
+    assert not part(steep, x=[3.0, np.nan, 2.0])
+    assert not part(steep, level=["", "missing", ""])
+    assert not part(steep, feature="b")
+    assert not part(steep, {"mode": "centred"})
+    assert not profiles_part({}, "nll", "a", 0.95)

@@ -229,6 +229,16 @@ def test_an_empty_cell_takes_the_effect_of_the_nearest_in_shares_of_both_ranges(
     assert means[1, 0] == 5
 
 
+def test_the_nearest_filled_cell_is_so_by_shares_of_the_ranges() -> None:
+    """From the empty cell it is 0.25 of the first range to one neighbour, 0.35 of the second to the other."""
+    x, v = np.array([0.0, 4.0, 5.0, 10.0]), np.array([0.0, 1.0, 7.0, 9.9, 10.0])
+    mass = np.ones((3, 4))
+    mass[0, 0] = 0
+    total = np.arange(12.0).reshape(3, 4) * mass
+    assert _nearest_filled(total, mass, (x, v))[0, 0] == total[1, 0]
+    assert _nearest_filled(total.T, mass.T, (v, x))[0, 0] == total[1, 0]
+
+
 def test_a_step_without_rows_adds_nothing_to_a_main_effect() -> None:
     h = np.array([[0.0, 0.0], [1.0, 3.0], [9.0, 9.0]])
     assert _main(h, np.array([[2.0], [0.0]])).tolist() == [0, 2, 2]

@@ -16,7 +16,6 @@ from uq_report.core.support.arrays import FloatArray, IntArray
 from uq_report.core.support.numbers import share_words
 from uq_report.core.validation.lifetimes import recorded
 from uq_report.distributions import Categorical, Intervals, Normal, Survival
-from uq_report.methods.calibration import scores
 from uq_report.methods.calibration.check import Undercoverage
 from uq_report.methods.calibration.explain import (
     Calibration,
@@ -129,10 +128,9 @@ def fair(pool: FloatArray) -> FloatArray:
     return np.asarray(distance - distance.mean(axis=0) / 2)
 
 
-@pytest.mark.parametrize("cells", [1, 18, 2_000_000])
-def test_the_crps_of_draws_is_the_fair_form_in_blocks_of_any_size(monkeypatch: pytest.MonkeyPatch, cells: int) -> None:
-    """Eight draws and the outcome are nine numbers a row, so 18 cells are two rows."""
-    monkeypatch.setattr(scores, "CELLS", cells)
+@pytest.mark.parametrize(("n", "blocks"), [(3, [3]), (50_001, [50_000, 1])])
+def test_the_crps_of_draws_is_the_fair_form_in_blocks(n: int, blocks: list[int]) -> None:
+    """39 draws and the outcome are forty numbers a row, of which two million are made at a time."""
     drawn: list[FloatArray] = []
 
     class Kept(Normal):
@@ -145,10 +143,13 @@ def test_the_crps_of_draws_is_the_fair_form_in_blocks_of_any_size(monkeypatch: p
             drawn.append(super().sample(rng, size))
             return drawn[-1]
 
-    y, weights = np.array([0.3, -2.0, 1.5]), np.array([0.5, 0.2, 0.3])
-    test = crps_test(Kept(np.arange(3.0), np.ones(3)), y, weights, np.random.default_rng(0), 8)
-    assert [part.shape[1] for part in drawn] == {1: [1, 1, 1], 18: [2, 1]}.get(cells, [3])
-    expected = fair(np.concatenate([y[None], np.concatenate(drawn, axis=1)])) @ weights
+    rng = np.random.default_rng(1)
+    y, weights = rng.normal(size=n), rng.dirichlet(np.ones(n))
+    test = crps_test(Kept(rng.normal(size=n), np.ones(n)), y, weights, np.random.default_rng(0), 39)
+    assert [part.shape[1] for part in drawn] == blocks
+    pool = np.concatenate([y[None], np.concatenate(drawn, axis=1)])
+    parts = np.array_split(np.arange(n), max(1, n // 500))
+    expected = np.sum([fair(pool[:, rows]) @ weights[rows] for rows in parts], axis=0)
     assert (test.item, test.two_sided) == ("crps", True)
     assert test.observed == pytest.approx(expected[0])
     np.testing.assert_allclose(test.null, expected[1:])
@@ -664,6 +665,20 @@ def check_minimum(logits: FloatArray, y: IntArray) -> FloatArray:
     gradient, _ = _derivatives(logits, y, share, found)
     np.testing.assert_allclose(gradient + (found - [1, 0, 0]) / 4, 0, atol=1e-7)
     return found
+
+
+def test_the_fit_is_the_minimum() -> None:
+    """scipy's minimiser finds no better (a, b) than our Newton steps."""
+    rng = np.random.default_rng(0)
+    logits, weights = rng.normal(size=(80, 3)), rng.random(80)
+    y, share = rng.integers(0, 3, 80), weights / weights.sum()
+
+    def loss(theta: FloatArray) -> float:
+        log_q = special.log_softmax(theta[0] * logits + theta[1:], axis=1)
+        return float(np.square(theta - [1, 0, 0, 0]).sum() / 160 - share @ log_q[np.arange(80), y])
+
+    theirs = optimize.minimize(loss, np.array([1.0, 0, 0, 0]), method="BFGS", options={"gtol": 1e-7})
+    np.testing.assert_allclose(_fit(logits, y, weights), theirs.x, atol=1e-5)
 
 
 def test_a_step_that_does_not_help_is_halved_until_it_does() -> None:

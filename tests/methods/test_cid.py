@@ -20,7 +20,7 @@ from uq_report.distributions import Censored, Weibull
 from uq_report.evidence.information import CidCover, CidGraph
 from uq_report.inputs.adapters.ensemble import RegressorStdAdapter
 from uq_report.inputs.adapters.members import FunctionAdapter
-from uq_report.methods.cid.cid import UnfitError, _refusals, importance_map
+from uq_report.methods.cid.cid import UnfitError, importance_map
 from uq_report.methods.cid.estimate import cell_notes, copy_notes
 from uq_report.methods.cid.explain import CoveredInformation, alone, refitted
 from uq_report.methods.cid.precision import by_lasso, fit_field
@@ -123,23 +123,6 @@ def test_few_features_keep_the_plain_importance_with_the_reason() -> None:
     assert corrected.frame.empty
     assert all("learnt from 4 features, at least 8 are needed" in gap.reason for gap in corrected.omissions)
     assert len(corrected.meta["maps"]) == len(corrected.omissions)
-
-
-@pytest.mark.parametrize(
-    ("d", "r2", "first", "closed"),
-    [
-        (8, 0.5, -1e-9, ""),
-        (7, 0.5, -1.0, "the map is learnt from 7 features, at least 8 are needed"),
-        (8, 0.499, -1.0, "predicting each feature from the others has R² 0.50, at least 0.5 is needed"),
-        (8, np.nan, -1.0, "predicting each feature from the others has R² undefined, at least 0.5 is needed"),
-        (8, 0.5, 0.0, "covered information is not negative in 1 of 8 leave-one-feature-out fits"),
-    ],
-)
-def test_the_gate_of_the_map_has_three_sides(d: int, r2: float, first: float, closed: str) -> None:
-    left_out = np.full((d, 4), -1.0)
-    left_out[0, 0] = first
-    refusals = _refusals(d, r2, left_out)
-    assert [reason.endswith(closed) for reason in refusals] == ([True] if closed else [])
 
 
 def test_cover_that_lowers_no_importance_closes_the_gate() -> None:

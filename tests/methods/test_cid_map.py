@@ -40,17 +40,21 @@ def test_the_fit_of_a_map_is_that_of_its_own_law() -> None:
 
 def test_r2_is_the_share_of_the_squares_about_the_mean() -> None:
     assert textbook._r2(np.array([1.0, 2.0, 6.0]), np.array([1.0, 3.0, 5.0])) == pytest.approx(1 - 2 / 14)
+    assert textbook._r2(np.array([0.1, 0.2]), np.array([0.1, 0.2])) == 1.0
     assert np.isnan(textbook._r2(np.full(3, 2.0), np.zeros(3)))
 
 
 def test_each_gate_closes_at_its_limit() -> None:
     negative, positive = np.full((8, 4), -1.0), np.zeros((8, 4))
-    assert textbook._refusals(8, 0.5, negative) == ()
+    nearly = np.r_[[[-1e-9] * 4], negative[1:]]
+    assert textbook._refusals(8, 0.5, negative) == textbook._refusals(8, 0.5, nearly) == ()
     assert textbook._refusals(7, 0.5, negative[:7]) == ("the map is learnt from 7 features, at least 8 are needed",)
     few = "predicting each feature from the others has R² 0.49, at least 0.5 is needed"
     assert textbook._refusals(8, 0.494, negative) == (few,)
     assert "R² undefined" in textbook._refusals(8, float("nan"), negative)[0]
     positive[0] = -1.0
+    last = "covered information is not negative in 1 of 8 leave-one-feature-out fits"
+    assert textbook._refusals(8, 0.9, np.r_[np.zeros((1, 4)), negative[1:]])[0].endswith(last)
     sign = "the coefficient of redundant covered information is not negative in 7 of 8 leave-one-feature-out fits"
     assert textbook._refusals(8, 0.9, positive) == (sign,)
 

@@ -32,7 +32,7 @@ from uq_report.methods.cid.estimate import (
     related_by_correlation,
     twins,
 )
-from uq_report.methods.cid.explain import CoveredInformation, _graph, _means, alone
+from uq_report.methods.cid.explain import CoveredInformation, _means, alone
 from uq_report.methods.shared.terms import ImportanceTerms as Importances, ShuffledRows
 
 from .pfi_cases import MEASURES, subject
@@ -232,21 +232,15 @@ def fitted(links: FloatArray, estimator: str = "Gaussian copula", **copies: str)
     )  # fmt: skip
 
 
-def test_the_graph_has_each_link_once_in_the_order_of_its_ends() -> None:
-    links = np.array([[0.0, 0.0, 0.5], [0.0, 0.0, -0.25], [0.5, -0.25, 0.0]])
-    found = _graph(fitted(links, c="a"))
-    assert found.frame[["feature", "item", "value"]].to_numpy().tolist() == [["a", "y", 0.5], ["b", "y", -0.25]]
-    assert found.meta == {"nodes": ["a", "b", "y"], "edge": "partial correlation"}
-    assert [(gap.feature, gap.reason) for gap in found.omissions] == [("c", "it repeats a exactly, and has its place")]
-    assert _graph(fitted(np.zeros((4, 4)), estimate.DISCRETE)).meta["edge"] == "largest pair potential"
-
-
 def test_means_without_an_error_have_no_interval() -> None:
     of = testing.linear_subject(5)
     sampling = Sampling.of(of)
     table = pd.DataFrame(_means(("a",), "i", np.arange(5.0)[:, None], sampling, 0.9))
-    ends = stats.t.interval(0.9, 4, 2.0, stats.sem(np.arange(5.0)))
-    assert table[["estimate", "lower", "upper", "confidence"]].to_numpy()[0] == pytest.approx([2.0, *ends, 0.9])
+    error = stats.sem(np.arange(5.0))
+    expected = [2.0, error, *stats.t.interval(0.9, 4, 2.0, error), 0.9]
+    columns = ["estimate", "std_error", "lower", "upper", "confidence"]
+    assert table[columns].to_numpy()[0] == pytest.approx(expected)
+    assert table["covers"].tolist() == ["new test samples"]
     one = pd.DataFrame(_means(("a",), "i", np.ones((1, 1)), sampling.part(np.arange(1)), 0.9))
     assert one[["estimate", "covers"]].to_numpy().tolist() == [[1.0, "none"]]
     assert one[["lower", "upper", "confidence"]].isna().all(axis=None)
@@ -317,21 +311,6 @@ def test_a_graph_has_the_covariances_of_its_edges_and_no_others() -> None:
     found = precision.graph_precision(S, edges)
     assert not found[~edges].any()
     np.testing.assert_allclose(np.linalg.inv(found)[edges], S[edges], atol=1e-9)
-
-
-def test_the_least_of_the_model_lets_entries_in_that_were_0() -> None:
-    """From no edge on the least has edges: 0 where the gradient is within the penalty, else it balances the penalty."""
-    rng = np.random.default_rng(5)
-    S = np.cov(rng.normal(size=(30, 4)) @ rng.normal(size=(4, 4)), rowvar=False)[None]
-    S /= np.sqrt(np.diagonal(S, axis1=1, axis2=2)[:, :, None] * np.diagonal(S, axis1=1, axis2=2)[:, None])
-    a = 0.1 * ~np.eye(4, dtype=bool)[None]
-    T = precision.diagonal_start(S)
-    W = precision._inverses(T)
-    X = precision._least_of_model(precision._Problems(S, a), T, W, np.eye(4)[None])
-    gradient = S - 2 * W + W @ X @ W
-    assert (X != 0).sum() > 4
-    np.testing.assert_allclose((gradient + a * np.sign(X))[X != 0], 0, atol=1e-6)
-    assert (np.abs(gradient) <= a + 1e-6)[X == 0].all()
 
 
 # ------------------------------------------------------------------ corrected importance

@@ -5,20 +5,18 @@ from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy.stats import multivariate_normal
 from sklearn.covariance import OAS, graphical_lasso
 
 from uq_report.core.engine.fast_path_evaluator import Engine
-from uq_report.core.model.sampling import Sampling
 from uq_report.core.support.arrays import FloatArray
 from uq_report.core.support.errors import InputError
 from uq_report.methods.cid import cid as textbook, estimate, precision
-from uq_report.methods.cid.cid import InformationTerms, UnfitError, _r2
+from uq_report.methods.cid.cid import InformationTerms, UnfitError
 from uq_report.methods.cid.correction import CoverCorrection
 from uq_report.methods.cid.estimate import InformationEstimate, _with_copies
-from uq_report.methods.cid.explain import _graph, _means
+from uq_report.methods.cid.explain import _graph
 
 from .pfi_cases import MEASURES, subject
 from .test_cid_solver import covariances
@@ -247,10 +245,6 @@ def test_one_repeat_is_enough_and_none_is_too_few() -> None:
             CoverCorrection(n_repeats=n)
 
 
-def test_r2_is_defined_for_small_importances() -> None:
-    assert _r2(np.array([0.1, 0.2]), np.array([0.1, 0.2])) == 1.0
-
-
 @pytest.mark.parametrize(
     ("estimator", "meaning"), [(estimate.DISCRETE, "largest pair potential"), ("", "partial correlation")]
 )
@@ -265,16 +259,3 @@ def test_the_graph_has_an_edge_for_every_link_and_no_node_for_a_copy(estimator: 
     assert found.frame[["feature", "item", "value"]].to_numpy().tolist() == [["a", "c", 0.5], ["c", "y", -0.2]]
     assert found.meta == {"nodes": ["a", "c", "y"], "edge": meaning}
     assert [(gap.feature, gap.reason) for gap in found.omissions] == [("b", "it repeats a exactly, and has its place")]
-
-
-def test_means_of_row_values_have_the_interval_of_rows() -> None:
-    """Values 1, 2, 3, 6 of 4 rows: mean 3, error sd / 2, t of 3 degrees of freedom 3.182."""
-    values = np.array([[1.0], [2.0], [3.0], [6.0]])
-    (line,) = pd.DataFrame(_means(("a",), "MI", values, Sampling(np.full(4, 0.25), 4), 0.95)).to_dict("records")
-    error = np.std([1, 2, 3, 6], ddof=1) / 2
-    assert (line["estimate"], line["std_error"]) == (3.0, pytest.approx(error))
-    assert (line["lower"], line["upper"]) == pytest.approx((3 - 3.182446 * error, 3 + 3.182446 * error), rel=1e-6)
-    assert (line["confidence"], line["covers"]) == (0.95, "new test samples")
-    (alone,) = pd.DataFrame(_means(("a",), "MI", values[:1], Sampling(np.ones(1), 1), 0.95)).to_dict("records")
-    assert np.isnan(alone["confidence"])
-    assert alone["covers"] == "none"

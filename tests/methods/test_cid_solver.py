@@ -115,17 +115,20 @@ def test_a_system_that_is_solved_at_once_leaves_the_others_to_be_solved() -> Non
     np.testing.assert_allclose((W @ X @ W)[1], right[1], atol=1e-5 * np.abs(right).max())
 
 
-def test_the_least_of_the_model_meets_its_own_conditions() -> None:
-    """The gradient S - 2 W + W X W is -a sign(X) on edges, and within a elsewhere."""
+@pytest.mark.parametrize("edges", ["those of the estimate", "none"])
+def test_the_least_of_the_model_meets_its_own_conditions(edges: str) -> None:
+    """The gradient S - 2 W + W X W is -a sign(X) on edges, also on those that were none, and within a elsewhere."""
     S = covariances(2)
     a = np.array([0.1, 0.6])[:, None, None] * ~np.eye(5, dtype=bool)
     T = precision.diagonal_start(S)
     W = precision._inverses(T)
-    X = precision._least_of_model(precision._Problems(S, a), T, W, precision._signs(T, S - W, a))
+    signs = np.broadcast_to(np.eye(5), S.shape) if edges == "none" else precision._signs(T, S - W, a)
+    X = precision._least_of_model(precision._Problems(S, a), T, W, signs)
     gradient, edge = S - 2 * W + W @ X @ W, X != 0
     np.testing.assert_allclose(gradient[edge], -(a * np.sign(X))[edge], atol=1e-4)
     assert (np.abs(gradient) <= a + 1e-4)[~edge].all()
     assert (~edge).any()
+    assert (edge.sum(axis=(1, 2)) > 5).any()
 
 
 def test_a_path_begins_below_the_largest_covariance_and_ends_above_the_penalty(monkeypatch: pytest.MonkeyPatch) -> None:

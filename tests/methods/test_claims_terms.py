@@ -1,5 +1,6 @@
 """Short cuts of claimed and delivered importance against what they stand for."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -39,16 +40,26 @@ def test_the_error_of_the_share_is_that_of_its_own_shuffles(weighted: bool) -> N
     assert claim.share_se == pytest.approx(standard_error(direct, weights)[0] / claim.estimate[0], rel=1e-9)
 
 
-def test_delivered_and_difference_depend_on_outcomes_and_the_claim_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
+def judged(unreliable: Callable[[bool], str]) -> ShuffledRows:
+    """Return nine rows whose intervals are unreliable for given reasons, by whether they depend on outcomes."""
+
+    class Judged(ShuffledRows):
+        """Rows of which the test says whether an interval is reliable."""
+
+        def unreliable(self, g: FloatArray, error: float, *, outcomes: bool) -> Distrust:
+            return Distrust(unreliable(outcomes))
+
+    return Judged((), np.zeros((0, 9)), np.zeros(9), np.ones(9), None)
+
+
+def test_delivered_and_difference_depend_on_outcomes_and_the_claim_does_not() -> None:
     asked: list[bool] = []
 
-    def unreliable(self: ShuffledRows, g: FloatArray, error: float, *, outcomes: bool) -> Distrust:
+    def reason(outcomes: bool) -> str:
         asked.append(outcomes)
-        return Distrust(f"reason {len(asked)}")
+        return f"reason {len(asked)}"
 
-    monkeypatch.setattr(ShuffledRows, "unreliable", unreliable)
-    rng = np.random.default_rng(0)
-    rows = ShuffledRows((), np.zeros((0, 9)), np.zeros(9), np.ones(9), None)
+    rng, rows = np.random.default_rng(0), judged(reason)
     changes = ChangedMeasures(rng.random((2, 4, 9)), np.stack([rng.permutation(9) for _ in range(4)]))
     claim = claim_terms(changes, np.zeros((2, 9)), rows, np.zeros((1, 9)))
     assert asked == [False, True, True]
@@ -64,13 +75,9 @@ def test_delivered_and_difference_depend_on_outcomes_and_the_claim_does_not(monk
 @pytest.mark.parametrize(
     ("sides", "difference"), [(("", ""), ""), (("a", ""), "a"), (("", "b"), "b"), (("a", "b"), "a")]
 )
-def test_a_difference_is_no_more_reliable_than_its_sides(
-    sides: tuple[str, str], difference: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_difference_is_no_more_reliable_than_its_sides(sides: tuple[str, str], difference: str) -> None:
     reasons = iter((*sides, ""))
-    monkeypatch.setattr(ShuffledRows, "unreliable", lambda *_, **__: Distrust(next(reasons)))
-    rng = np.random.default_rng(0)
-    rows = ShuffledRows((), np.zeros((0, 9)), np.zeros(9), np.ones(9), None)
+    rng, rows = np.random.default_rng(0), judged(lambda outcomes: next(reasons))
     changes = ChangedMeasures(rng.random((2, 4, 9)), np.stack([rng.permutation(9) for _ in range(4)]))
     claim = claim_terms(changes, np.zeros((2, 9)), rows, np.zeros((1, 9)))
     assert claim.unreliable == (*sides, difference)

@@ -1,7 +1,6 @@
 """dalex through the engine: dalex's own numbers, y where it belongs, nothing leaked, and every gap listed."""
 
 import json
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -420,8 +419,8 @@ def test_results_survive_json() -> None:
         assert json.loads(json.dumps(result.meta)) == result.meta
 
 
-def test_without_dalex_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "dalex", None)
+def test_without_dalex_the_extra_is_named(without: Callable[..., None]) -> None:
+    without("dalex")
     with pytest.raises(MissingDependencyError, match=r"pip install 'uq_report\[dalex\]'"):
         explain(subject())
 

@@ -132,13 +132,16 @@ def test_counts_are_refused_below_their_least(option: str, least: int) -> None:
         DalexExplanations(**(settings | {option: least - 1}))
 
 
-def stub(answers: dict[str, Any], *, classifies: bool = False, measures: Any = (PREDICTION, ENTROPY)) -> Dalex:
+def stub(
+    answers: dict[str, Any], target: Any = None, *, classifies: bool = False, measures: Any = (PREDICTION, ENTROPY)
+) -> Dalex:
     """Return what stands for dalex and answers with given tables, by measure."""
+    y = None if target is None else np.array(target)
     return cast(
         "Dalex",
         SimpleNamespace(
             subject=SimpleNamespace(n=9, kinds={}),
-            engine=None,
+            engine=SimpleNamespace(y=y, baseline=SimpleNamespace(supports=frozenset(), censored=False)),
             measures=measures,
             features=("a", "b"),
             classifies=classifies,
@@ -163,11 +166,10 @@ def gaps_of(result: Any) -> list[tuple[str, str, str]]:
 
 
 def importances(monkeypatch: pytest.MonkeyPatch, target: Any = (0.0, 1.0), **answers: Any) -> Any:
-    monkeypatch.setattr(parts, "numeric_target", lambda _: None if target is None else np.array(target))
     tables = [answers.get(name, rounds()) for name in ("prediction", "entropy")]
     shuffles = SimpleNamespace(rounds=lambda measure, loss: tables[measure])
     monkeypatch.setattr(DalexShuffles, "of", lambda *_: shuffles)
-    return parts.model_parts(stub({}), np.arange(2), 2, "")
+    return parts.model_parts(stub({}, target), np.arange(2), 2, "")
 
 
 def test_model_parts_are_rises_of_the_loss_by_round(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -203,11 +205,8 @@ def test_one_infinite_round_leaves_a_feature_out_and_one_of_the_full_model_all(m
 
 
 @pytest.mark.parametrize("classifies", [True, False])
-def test_the_loss_is_1_less_auc_where_both_classes_are_among_the_rows(
-    monkeypatch: pytest.MonkeyPatch, classifies: bool
-) -> None:
-    monkeypatch.setattr(parts, "numeric_target", lambda _: np.array([0.0, 1.0, 1.0]))
-    dalex = stub({}, classifies=classifies)
+def test_the_loss_is_1_less_auc_where_both_classes_are_among_the_rows(classifies: bool) -> None:
+    dalex = stub({}, [0.0, 1.0, 1.0], classifies=classifies)
     loss = one_minus_auc if classifies else rmse
     assert parts._loss(dalex, PREDICTION, np.array([0, 1])) is loss
     assert parts._loss(dalex, ENTROPY, np.array([1, 2])) is mean_measure
@@ -260,17 +259,16 @@ def test_one_infinite_number_of_a_row_leaves_it_out(place: int) -> None:
         parts._attribution(mixtures, ENTROPY, 3, "break_down", 2)
 
 
-def test_metrics_that_are_undefined_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parts, "numeric_target", lambda _: np.arange(2.0))
+def test_metrics_that_are_undefined_are_listed() -> None:
     answer = SimpleNamespace(result=pd.DataFrame({"recall": [np.nan], "auc": [0.75], "f1": [np.inf]}))
     for classifies, words in ((True, "at a cutoff of 0.5."), (False, "Metrics of dalex.")):
-        found = parts.model_performance(stub({"prediction": answer}, classifies=classifies), np.arange(2))
+        found = parts.model_performance(stub({"prediction": answer}, [0.0, 1.0], classifies=classifies), np.arange(2))
         assert found.frame[["item", "value"]].to_numpy().tolist() == [["auc", 0.75]]
         assert [gap[2] for gap in gaps_of(found)] == [
             "DALEX's recall is undefined on this sample", "DALEX's f1 is undefined on this sample"
         ]  # fmt: skip
         assert found.notes[0].endswith(words)
-    none = parts.model_performance(stub({}, measures=(ENTROPY,)), np.arange(2))
+    none = parts.model_performance(stub({}, [0.0, 1.0], measures=(ENTROPY,)), np.arange(2))
     assert [gap[2] for gap in gaps_of(none)] == ["it needs predictions and outcomes"]
 
 

@@ -16,11 +16,10 @@ from uq_report.core.engine.fast_path_evaluator import Engine
 from uq_report.core.model.results import Result
 from uq_report.core.model.sampling import Sampling
 from uq_report.core.model.subject import Subject
-from uq_report.core.support.arrays import AnyArray, BoolArray
+from uq_report.core.support.arrays import AnyArray
 from uq_report.core.support.errors import InputError
 from uq_report.core.traits.stored_predictions import scored_rows
 from uq_report.distributions import Categorical, Normal
-from uq_report.methods.groups import contrasts
 from uq_report.methods.groups.contrasts import difference, gap_p_values, shuffled_p_values
 from uq_report.methods.groups.explain import POINTS, Groups, grid_of
 from uq_report.methods.shared import association
@@ -439,22 +438,6 @@ def test_a_grid_of_many_values_is_the_middle_of_equal_parts() -> None:
     assert weighed.shares.sum() == pytest.approx(1)
 
 
-@pytest.mark.parametrize(("most", "sizes"), [(79, []), (80, [80]), (119, [80]), (120, [80, 120])])
-def test_confidence_gaps_are_tested_exactly_up_to_so_many_rows(
-    most: int, sizes: list[int], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    tested: list[int] = []
-
-    def exact(q: Any, y: Any, members: list[BoolArray], *args: Any) -> list[float]:
-        tested.extend(int(rows.sum()) for rows in members)
-        return [0.5] * len(members)
-
-    monkeypatch.setattr(contrasts, "EXACT_UNITS", most)
-    monkeypatch.setattr(contrasts, "gap_p_values", exact)
-    explain(logistic(sex=np.where(np.arange(200) < 80, "f", "m")))
-    assert sorted(tested) == sizes
-
-
 @pytest.mark.parametrize(("labels", "compared"), [(2, {"b"}), (3, {"a", "b", "c"})])
 def test_of_two_groups_the_smaller_is_compared_and_of_more_every_one(labels: int, compared: set[str]) -> None:
     ends = {2: [110], 3: [90, 150]}[labels]
@@ -477,9 +460,10 @@ def test_rows_that_weigh_nothing_change_no_difference() -> None:
         pd.testing.assert_frame_equal(one, two, rtol=1e-9)
 
 
-def test_features_together_need_every_row_left_out_of_a_tree(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One tree leaves out about a third of the rows: the others have no forecast."""
-    monkeypatch.setattr(association, "N_TREES", 1)
-    found = explain(linear(sex=HALVES))["groups.proxy"]
+def test_features_together_need_every_row_left_out_of_a_tree() -> None:
+    """Each row is of the cluster of one neighbour and equals the other: no tree sees some rows without all others."""
+    given = linear(sex=HALVES)
+    X = pd.DataFrame({name: (np.arange(200) + 1.0) // 2 for name in given.features})
+    found = explain(replace(given, X=X, clusters=np.arange(200) // 2))["groups.proxy"]
     assert [gap.reason for gap in found.omissions] == ["too few different observations to leave some out of every tree"]
     assert "all features" not in set(found.estimates["item"])

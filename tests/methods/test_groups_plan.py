@@ -11,9 +11,9 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+import uq_report as uq
 from uq_report import testing
 from uq_report.core.engine.fast_path_evaluator import Engine
-from uq_report.core.engine.model_caller import first_rows
 from uq_report.core.model.measures import PREDICTION
 from uq_report.core.model.sampling import Sampling
 from uq_report.core.support.arrays import BoolArray, FloatArray
@@ -23,12 +23,9 @@ from uq_report.methods.groups.contrasts import (
     GroupDifference,
     Plan,
     Values,
-    _against_outcome,
-    _errors,
-    _excess,
-    _rates,
     difference,
     gap_p_values,
+    row_values,
     shuffled_p_values,
 )
 from uq_report.methods.groups.explain import (
@@ -131,54 +128,71 @@ def test_all_rows_are_shown_where_they_are_enough(n_min: int, items: list[str]) 
     assert [line["item"] for line in plan(NINE, n_min=n_min).means(LOSS)] == items
 
 
-def shuffled(**given: Any) -> bool:
-    """Return whether differences are tested by shuffles."""
-    return bool(plan(NINE, **given)._shuffled)
+WAVE = value("brier", np.sin(np.arange(N)))
 
 
-def test_only_exchangeable_rows_of_small_groups_are_shuffled(monkeypatch: pytest.MonkeyPatch) -> None:
-    kept: list[tuple[dict[str, Any], BoolArray, int]] = []
-
-    def draws(values: Any, group: BoolArray, _rng: Any, draws: int) -> dict[str, float]:
-        kept.append((values, group, draws))
-        return dict.fromkeys(values, 0.25)
-
-    monkeypatch.setattr("uq_report.methods.groups.contrasts.shuffled_p_values", draws)
-    assert shuffled()
-    assert shuffled(weights=np.where(np.arange(N) < 2, 0.0, 3.0))
-    assert not shuffled(weights=np.where(np.arange(N) < 2, 2.0, 3.0))
-    assert not shuffled(clusters=np.arange(N) // 2)
-    (values, group, made), (_, part, _) = kept
-    assert values["brier"][0].tolist() == LOSS.rows.tolist()
-    assert (group.tolist(), part.tolist(), made) == (
-        (np.arange(N) < 9).tolist(), (np.arange(2, N) < 9).tolist(), 100
-    )  # fmt: skip
-    assert next(plan(NINE).differences(LOSS))["p_value"] == 0.25
-    for most, done in ((9, True), (8, False)):
-        monkeypatch.setattr("uq_report.methods.groups.contrasts.EXACT_UNITS", most)
-        assert shuffled() is done
-    infinite = value("brier", np.where(np.arange(N) == 3, np.inf, 1.0))
-    assert not plan(NINE, values=(infinite,))._shuffled
-    assert not plan(NINE, values=(value("prediction", np.ones(N)),))._shuffled
+def by_shuffles(given: Plan, part: BoolArray, tested: Values = WAVE, among: Any = EVERY) -> float:
+    """Return the p-value of "the part is a random one of these rows" by the draws of the first group."""
+    rng = given.engine.rng("shuffle", "kind", 0, int(among.sum()))
+    return shuffled_p_values({"brier": (tested.rows[among], False)}, part, rng, given.draws)["brier"]
 
 
-def test_gaps_are_tested_by_draws_where_there_are_outcomes_and_groups_are_small(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    taken: list[tuple[int, int]] = []
+def by_t(given: Plan, tested: Values = WAVE) -> float:
+    """Return the p-value of the t-test of the first group."""
+    group = given.members((0, 0))
+    return difference(tested.rows, group, ~group, given.sampling, False).p_value
 
-    def draws(q: Any, y: Any, groups: Any, weights: FloatArray, rng: Any, draws: int) -> list[float]:
-        taken.append((len(q), draws))
-        return [0.25 for _ in groups]
 
-    monkeypatch.setattr("uq_report.methods.groups.contrasts.gap_p_values", draws)
-    first, second = (GAP.rows[part] for part in (slice(9), slice(9, N)))
-    by_t = [stats.ttest_1samp(part, 0.0).pvalue for part in (first, second)]
-    assert plan(NINE, values=(LOSS, GAP)).gap_tests == {(0, 0): 0.25, (0, 1): 0.25}
-    assert plan(NINE, values=(GAP,), y=None).gap_tests == pytest.approx({(0, 0): by_t[0], (0, 1): by_t[1]})
-    monkeypatch.setattr("uq_report.methods.groups.contrasts.EXACT_UNITS", 9)
-    assert plan(NINE, values=(GAP,)).gap_tests == pytest.approx({(0, 0): 0.25, (0, 1): by_t[1]})
-    assert taken == [(24, 200), (9, 100)]
+def p_value(given: Plan, tested: Values = WAVE) -> float:
+    """Return the p-value of the first group's difference."""
+    return float(next(given.differences(tested))["p_value"])
+
+
+def test_only_exchangeable_rows_are_shuffled() -> None:
+    given = plan(NINE, values=(WAVE,))
+    assert p_value(given) == by_shuffles(given, np.arange(N) < 9) != by_t(given)
+    given = plan(NINE, values=(WAVE,), weights=np.where(np.arange(N) < 2, 0.0, 3.0))
+    assert p_value(given) == by_shuffles(given, np.arange(2, N) < 9, among=given.counted)
+    for more in ({"weights": np.where(np.arange(N) < 2, 2.0, 3.0)}, {"clusters": np.arange(N) // 2}):
+        given = plan(NINE, values=(WAVE,), **more)
+        assert p_value(given) == by_t(given)
+    infinite = value("squared_error", np.where(np.arange(N) == 3, np.inf, 1.0))
+    given = plan(NINE, values=(infinite, WAVE))  # what is infinite is left out of the draws, which would warn of it
+    assert p_value(given) == by_shuffles(given, np.arange(N) < 9)
+
+
+def large(size: int) -> Plan:
+    """Return a plan of 1,100 rows, of which the first group has so many, with a loss and a confidence gap."""
+    subject, inside = testing.logistic_subject(1100), np.ones(1100, dtype=bool)
+    engine = Engine(subject, testing.measures()).bound("groups")
+    values = [value(name, np.sin(np.arange(1100)), inside) for name in ("brier", "confidence_gap")]
+    return Plan(5, 99, engine, (kinds(np.arange(1100) >= size),), values)
+
+
+@pytest.mark.parametrize(("size", "exact"), [(500, True), (501, False)])
+def test_only_small_groups_are_shuffled(size: int, exact: bool) -> None:
+    given = large(size)
+    tested = given.values[0]
+    assert (p_value(given, tested) == by_t(given, tested)) is not exact
+
+
+def test_gaps_are_tested_by_draws_where_there_are_outcomes_and_groups_are_small() -> None:
+    def drawn(given: Plan, rows: Any, groups: list[BoolArray]) -> list[float]:
+        q, y, rng = given.engine.baseline.take(rows), np.asarray(given.engine.y)[rows], given.engine.rng("outcomes")
+        return gap_p_values(q, y, groups, given.sampling.weights[rows], rng, given.draws)
+
+    given, nine = plan(NINE, values=(LOSS, GAP)), np.arange(N) < 9
+    assert given.gap_tests == dict(zip([(0, 0), (0, 1)], drawn(given, np.arange(N), [nine, ~nine]), strict=True))
+    parts = GAP.rows[:9], GAP.rows[9:]
+    first, second = (stats.ttest_1samp(part, 0.0).pvalue for part in parts)
+    assert plan(NINE, values=(GAP,), y=None).gap_tests == pytest.approx({(0, 0): first, (0, 1): second})
+    for size in (500, 501):
+        given = large(size)
+        gaps = given.values[1].rows[:size], given.values[1].rows[size:]
+        first, second = (stats.ttest_1samp(part, 0.0).pvalue for part in gaps)
+        if size == 500:
+            (first,) = drawn(given, np.arange(size), [np.ones(size, dtype=bool)])
+        assert given.gap_tests == pytest.approx({(0, 0): first, (0, 1): second})
 
 
 def test_targets_are_numbers_about_their_mean_or_indicators_of_the_groups_shown() -> None:
@@ -223,11 +237,7 @@ class Dealt:
         return np.array(next(self.parts))
 
 
-@pytest.mark.parametrize("cells", [1, 2_000_000])
-def test_shuffled_p_values_count_parts_at_least_as_far_apart_by_welchs_t(
-    monkeypatch: pytest.MonkeyPatch, cells: int
-) -> None:
-    monkeypatch.setattr(contrasts, "CELLS", cells)
+def test_shuffled_p_values_count_parts_at_least_as_far_apart_by_welchs_t() -> None:
     rows = np.array([3.0, 9.0, 1.0, 4.0, 1.5, 7.0, 2.0])
     group = np.isin(np.arange(7), (1, 5, 6))
     masks = [np.isin(np.arange(7), part) for part in combinations(range(7), 3)]
@@ -246,9 +256,9 @@ def test_statistics_of_what_does_not_vary_are_0_or_infinite() -> None:
     assert found.tolist() == [[0.0, np.inf]]
 
 
-def test_gaps_are_drawn_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(contrasts, "CELLS", 20)
+def test_gaps_are_drawn_in_blocks_of_two_million_outcomes() -> None:
     sizes: list[int] = []
+    n = 300_000
 
     class Kept(Categorical):
         """Class probabilities whose numbers of draws are kept."""
@@ -257,8 +267,8 @@ def test_gaps_are_drawn_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
             sizes.append(size)
             return super().sample(rng, size)
 
-    q = Kept(np.full((3, 2), 0.5))
-    gap_p_values(q, np.zeros(3, dtype=int), [np.ones(3, dtype=bool)], np.ones(3), np.random.default_rng(0), 13)
+    q = Kept(np.full((n, 2), 0.5))
+    gap_p_values(q, np.zeros(n, dtype=int), [np.ones(n, dtype=bool)], np.ones(n), np.random.default_rng(0), 13)
     assert sizes == [6, 6, 1]
 
 
@@ -271,16 +281,12 @@ def test_one_band_alone_stands_among_words_and_two_stand_by_where_they_begin() -
         assert found.labels == order
 
 
-def test_of_three_groups_the_larger_one_is_drawn_by_its_rest(monkeypatch: pytest.MonkeyPatch) -> None:
-    sizes: list[int] = []
-
-    def draws(values: Any, group: BoolArray, _rng: Any, _draws: int) -> dict[str, float]:
-        sizes.append(int(group.sum()))
-        return dict.fromkeys(values, 0.5)
-
-    monkeypatch.setattr("uq_report.methods.groups.contrasts.shuffled_p_values", draws)
-    assert plan(kinds(np.repeat([0, 1, 2], [14, 5, 5]), "abc"))._shuffled
-    assert sizes == [10, 5, 5]
+@pytest.mark.parametrize(("size", "smaller"), [(10, True), (11, True), (13, False), (14, False)])
+def test_of_three_groups_one_of_more_than_half_is_drawn_by_its_rest(size: int, smaller: bool) -> None:
+    given = plan(kinds(np.repeat([0, 1, 2], [size, 19 - size, 5]), "abc"), values=(WAVE,))
+    first = np.arange(N) < size
+    drawn, other = (by_shuffles(given, part) for part in ((first, ~first) if smaller else (~first, first)))
+    assert p_value(given) == drawn != other
 
 
 # ------------------------------------------------------------------ values
@@ -323,34 +329,39 @@ def test_numbers_are_predicted_by_their_mean_on_the_scale_of_outcomes_or_of_them
     assert predicted(engine_of(SimpleNamespace(supports=set()))) == []
 
 
+def values_of(q: Any, y: Any) -> tuple[dict[str, Values], dict[str, str]]:
+    """Return what can be averaged by group where a model predicts q, and why the rest cannot."""
+    X = pd.DataFrame({"a": np.arange(len(q))})
+    subject = uq.explain(lambda rows: q.take(rows["a"].to_numpy()), X, y)
+    found, omitted = row_values(Engine(subject, testing.measures()).bound("groups"))
+    return {value.measure: value for value in found}, {omission.measure: omission.reason for omission in omitted}
+
+
 def test_outcomes_and_residuals_stand_beside_a_prediction_that_has_them() -> None:
-    y = np.array([1.0, 0.0])
-    number = PredictedNumber("[a]", "probability", np.array([0.75, 0.5]), y, 0.5, 0)
-    prediction, outcome, residual = _against_outcome(number)
-    assert [x.measure for x in (prediction, outcome, residual)] == ["prediction[a]", "outcome[a]", "residual[a]"]
-    assert [x.unit for x in (prediction, outcome, residual)] == ["probability", "share of observations", "probability"]
-    assert [x.share for x in (prediction, outcome, residual)] == [False, True, False]
-    assert [x.tested for x in (prediction, outcome, residual)] == [False, False, True]
-    assert residual.rows.tolist() == [0.25, -0.5]
-    assert [x.measure for x in _against_outcome(number._replace(y=None))] == ["prediction[a]"]
-    plain = [*_against_outcome(number._replace(position=None, unit="units of the outcome"))]
-    assert [(x.unit, x.share) for x in plain] == [("units of the outcome", False)] * 3
+    q = Categorical(np.array([[0.75, 0.25, 0.0], [0.5, 0.25, 0.25]]), classes=["a", "b", "c"])
+    found = values_of(q, ["a", "b"])[0]
+    three = [found[f"{name}[a]"] for name in ("prediction", "outcome", "residual")]
+    assert [x.unit for x in three] == ["probability", "share of observations", "probability"]
+    assert [x.share for x in three] == [False, True, False]
+    assert [x.tested for x in three] == [False, False, True]
+    assert found["residual[a]"].rows.tolist() == [0.25, -0.5]
+    alone = values_of(q, None)[0]
+    assert "prediction[a]" in alone
+    assert not {"outcome[a]", "residual[a]"} & alone.keys()
+    plain = values_of(Normal([0.75, 0.5], [1.0, 1.0]), [1.0, 0.0])[0]
+    own = [plain[name] for name in ("prediction", "outcome", "residual")]
+    assert [(x.unit, x.share) for x in own] == [("units of the outcome", False)] * 3
 
 
 def test_error_rates_are_of_two_classes_each_over_its_own_rows() -> None:
-    q = Categorical(np.array([[0.2, 0.8], [0.9, 0.1], [0.4, 0.6]]))
-    positive, negative = _errors(q, np.array([0, 1, 1]))
-    assert isinstance(positive, Values)
-    assert isinstance(negative, Values)
-    assert (positive.measure, positive.rows.tolist(), positive.inside.tolist()) == (
-        "false_positive_rate", [1.0, 0.0, 1.0], [True, False, False]
-    )  # fmt: skip
-    assert (negative.measure, negative.rows.tolist(), negative.inside.tolist()) == (
-        "false_negative_rate", [0.0, 1.0, 0.0], [False, True, True]
-    )  # fmt: skip
+    found = values_of(Categorical(np.array([[0.2, 0.8], [0.9, 0.1], [0.4, 0.6]])), [0, 1, 1])[0]
+    positive, negative = found["false_positive_rate"], found["false_negative_rate"]
+    assert (positive.rows.tolist(), positive.inside.tolist()) == ([1.0, 0.0, 1.0], [True, False, False])
+    assert (negative.rows.tolist(), negative.inside.tolist()) == ([0.0, 1.0, 0.0], [False, True, True])
     assert positive.share is negative.share is True
-    gaps: Any = _errors(Categorical(np.full((2, 3), 1 / 3)), np.zeros(2))
-    assert [gap.reason for gap in gaps] == ["it needs two classes; this model has 3"] * 2
+    gaps = values_of(Categorical(np.full((2, 3), 1 / 3)), [0, 1])[1]
+    why = "it needs two classes; this model has 3"
+    assert (gaps["false_positive_rate"], gaps["false_negative_rate"]) == (why, why)
 
 
 def test_the_loss_expected_is_that_of_the_models_own_outcomes() -> None:
@@ -363,25 +374,38 @@ def test_the_loss_expected_is_that_of_the_models_own_outcomes() -> None:
 
 def test_an_infinite_loss_has_the_usual_one_beside_it() -> None:
     q = Categorical(np.array([[0.5, 0.5], [1.0, 0.0]]))
-    engine = engine_of(q, np.array([0, 1]))
-    engine.subject, engine.rng = first_rows(SUBJECT, 2), lambda _: np.random.default_rng(0)
-    rows = {"nll": -q.log_prob(engine.y), "entropy": q.entropy(), "brier": np.array([0.5, 2.0])}
-    gap, excess = _excess(engine, rows, 7.0)
-    assert isinstance(excess, Values)
-    assert (gap.measure, excess.measure, excess.scale) == ("confidence_gap", "excess_loss", 7.0)
+    excess = values_of(q, [0, 1])[0]["excess_loss"]
+    assert excess.scale == pytest.approx((0.5 + 2.0) / 2)
     assert excess.rows.tolist() == [0.0, 2.0]
-    (alone,) = _excess(engine, rows | {"nll": np.zeros(2)}, 7.0)
-    assert alone.measure == "confidence_gap"
-    lacking, usual = _excess(engine, {"brier": rows["brier"]}, 7.0)
-    assert lacking.reason == "it needs the loss and the entropy"  # type: ignore[union-attr]
-    assert usual.measure == "excess_loss"
+    finite = values_of(q, [0, 0])[0]
+    assert ("confidence_gap" in finite, "excess_loss" in finite) == (True, False)
+
+
+def test_a_model_of_moments_alone_has_the_usual_loss_in_place_of_the_confidence_gap() -> None:
+    class Moments(Normal):
+        """A distribution of which mean and variance alone are known."""
+
+        supports = frozenset({"mean", "variance"})
+
+        def take(self, rows: Any) -> "Moments":
+            return Moments(self.loc[rows], self.scale[rows])
+
+    found, omitted = values_of(Moments(np.zeros(2), np.array([1.0, 2.0])), [1.0, 3.0])
+    assert omitted["confidence_gap"] == "it needs the loss and the entropy"
+    assert found["excess_loss"].rows.tolist() == [0.0, 5.0]
 
 
 def test_an_interval_covers_its_ends() -> None:
-    ends = np.array([0.05, 0.5, 0.951, 0.04])
-    q: Any = SimpleNamespace(supports={"cdf"}, pit_bounds=lambda _: (ends, ends))
-    (covered,) = _rates(SimpleNamespace(baseline=q, rng=lambda _: np.random.default_rng(0)), ends)  # type: ignore[arg-type]
-    assert isinstance(covered, Values)
+    class Ends(Normal):
+        """A distribution whose outcomes are at the levels of its location."""
+
+        def take(self, rows: Any) -> "Ends":
+            return Ends(self.loc[rows], self.scale[rows])
+
+        def pit_bounds(self, y: Any) -> tuple[FloatArray, FloatArray]:
+            return self.loc, self.loc
+
+    covered = values_of(Ends(np.array([0.05, 0.5, 0.951, 0.04]), np.ones(4)), np.zeros(4))[0]["coverage_90"]
     assert covered.rows.tolist() == [1.0, 1.0, 0.0, 0.0]
     assert covered.share
 
@@ -412,7 +436,8 @@ def test_features_together_tell_by_the_share_of_squares_that_a_forecast_leaves(
     rows, truth = np.arange(0, N, 2), np.eye(2)[rng.integers(0, 2, 12)]
     forecast = np.clip(truth + rng.normal(scale=0.3, size=(12, 2)), 0, 1)
     weights = np.arange(1.0, N + 1) if weighted else np.ones(N)
-    monkeypatch.setattr(explain, "forecasts", lambda *_: forecast)
+    columns = 2
+    monkeypatch.setattr(explain, "forecasts", lambda *_: forecast[:, :columns])
     engine = Engine(replace(SUBJECT, weights=weights), {}).bound("groups")
     line = _together(engine, "kind", truth, [OTHER], rows)
     assert isinstance(line, dict)
@@ -423,7 +448,7 @@ def test_features_together_tell_by_the_share_of_squares_that_a_forecast_leaves(
     assert (line["estimate"], line["std_error"]) == pytest.approx((1 - ratio, error))
     assert (line["lower"], line["upper"]) == pytest.approx(stats.t.interval(0.95, 11, 1 - ratio, error))
     assert (line["measure"], line["item"], line["n"], line["feature"]) == ("brier_skill", "all features", 12, "kind")
-    monkeypatch.setattr(explain, "forecasts", lambda *_: forecast[:, :1])
+    columns = 1
     one = _together(engine, "kind", truth[:, :1], [OTHER], rows)
     assert isinstance(one, dict)
     assert one["measure"] == "r_squared"

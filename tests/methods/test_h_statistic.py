@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from uq_report.core.engine.fast_path_evaluator import Engine
+from uq_report.core.engine.fast_path_evaluator import Engine, Progress
 from uq_report.core.model.subject import make_subject
 from uq_report.core.support.errors import InputError
 from uq_report.distributions import Normal
@@ -88,18 +88,13 @@ def test_pairs_are_among_the_features_that_lead_by_any_measure_in_order() -> Non
         assert HStatistic(top=top)._leading(tuple("abcd"), strengths) == chosen
 
 
-def test_as_many_variants_are_announced_as_there_are_shifts(monkeypatch: pytest.MonkeyPatch) -> None:
-    totals: list[int] = []
-    engine = Engine(make_subject(None, Product(), np.random.default_rng(0).normal(size=(5, 3))), measures())
-    evaluate = engine.evaluate
-
-    def counted(variants: Any, measures: Any, rows: Any, total: int) -> Any:
-        totals.append(total)
-        return evaluate(variants, measures, rows, total)
-
-    monkeypatch.setattr(type(engine.bound("h_statistic")), "evaluate", lambda _, *args: counted(*args))
+def test_as_many_variants_are_announced_as_there_are_shifts() -> None:
+    steps: list[Progress] = []
+    X = np.random.default_rng(0).normal(size=(5, 3))
+    engine = Engine(make_subject(None, Product(), X), measures(), progress=steps.append)
     HStatistic(measures=("prediction",)).explain(engine.subject, engine.bound("h_statistic"), {})
-    assert totals == [4] * 6, "three features, then three pairs"
+    assert {step.total for step in steps} == {4}
+    assert [step.done for step in steps].count(4) == 6, "three features, then three pairs"
 
 
 def test_a_hundredth_of_the_spread_is_the_least_that_is_ranked() -> None:

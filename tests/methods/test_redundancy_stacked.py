@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy.stats import chi2
+from sklearn.tree import ExtraTreeRegressor
 
 from uq_report import testing
 from uq_report.core.engine.fast_path_evaluator import Engine
@@ -120,44 +121,43 @@ def test_weights_of_a_fold_are_those_of_the_other_folds() -> None:
     assert np.abs(answer - Y)[folds == 1].max() > 0.1
 
 
+@pytest.fixture
+def grown(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Return a list with the number of rows that each tree was grown of."""
+    rows: list[int] = []
+    fit = ExtraTreeRegressor.fit
+
+    def counted(self: Any, X: FloatArray, Y: FloatArray) -> Any:
+        rows.append(len(X))
+        return fit(self, X, Y)
+
+    monkeypatch.setattr(ExtraTreeRegressor, "fit", counted)
+    return rows
+
+
 @pytest.mark.parametrize(
     ("n", "step", "trees"),
     [(200, 0.0, 0), (200, 0.02, 2 * 4), (200, 1.0, 6 * 4), (199, 0.0, 6 * 4)],
     ids=["line", "small steps", "steps", "few"],
 )
 def test_trees_grow_where_the_line_leaves_something_more_where_the_first_add_to_it_and_of_few_rows(
-    n: int, step: float, trees: int, monkeypatch: pytest.MonkeyPatch
+    n: int, step: float, trees: int, grown: list[int]
 ) -> None:
-    counts: list[int] = []
-    grown = explain.trees
-
-    def counted(*args: Any) -> FloatArray:
-        counts.append(args[-1])
-        return grown(*args)
-
-    monkeypatch.setattr(explain, "trees", counted)
     rng = np.random.default_rng(2)
     X, folds = rng.normal(size=(n, 3)), np.arange(n) % 4
     Y = X[:, :1] + 5 * step * np.sign(X[:, 1:2] * X[:, 2:]) + 0.1 * rng.normal(size=(n, 1))
     forecasts(Predictors.of(numbered(X)), Y, folds, [np.arange(3)] * 4, rng)
-    assert sum(counts) == trees
+    assert len(grown) == trees
 
 
 @pytest.mark.parametrize(("n", "trees"), [(239, 2 * 4), (240, 0)])
 def test_trees_grow_untested_of_fewer_than_fifteen_rows_for_each_column_of_the_line(
-    n: int, trees: int, monkeypatch: pytest.MonkeyPatch
+    n: int, trees: int, grown: list[int]
 ) -> None:
     """Eight numbers and their squares, of noise."""
-    counts: list[int] = []
-
-    def counted(X: FloatArray, Y: FloatArray, new: FloatArray, stream: Any, count: int) -> FloatArray:
-        counts.append(count)
-        return np.zeros((len(new), 1))
-
-    monkeypatch.setattr(explain, "trees", counted)
     X = np.random.default_rng(4).normal(size=(n, 9))
     forecasts(Predictors.of(numbered(X)), X[:, :1], np.arange(n) % 4, [np.arange(1, 9)] * 4, np.random.default_rng(0))
-    assert sum(counts) == trees
+    assert len(grown) == trees
 
 
 def share_of_level(dof: int, tests: int) -> float:
@@ -224,20 +224,13 @@ def test_what_no_line_finds_is_left_by_it(kind: str) -> None:
 
 @pytest.mark.parametrize(("share", "trees"), [(0.0105, 6 * 4), (0.0095, 2 * 4)])
 def test_more_trees_grow_from_a_hundredth_of_the_variance(
-    share: float, trees: int, monkeypatch: pytest.MonkeyPatch
+    share: float, trees: int, grown: list[int], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    counts: list[int] = []
-    monkeypatch.setattr(explain, "leaves", lambda *_: True)
     monkeypatch.setattr(explain, "_gains", lambda parts, rest, folds: share * np.square(rest).sum(axis=1))
-
-    def counted(X: FloatArray, Y: FloatArray, new: FloatArray, stream: Any, n: int) -> FloatArray:
-        counts.append(n)
-        return np.zeros((len(new), 1))
-
-    monkeypatch.setattr(explain, "trees", counted)
     X = np.random.default_rng(0).normal(size=(200, 2))
-    forecasts(Predictors.of(numbered(X)), X[:, :1], np.arange(200) % 4, [np.arange(2)] * 4, np.random.default_rng(0))
-    assert sum(counts) == trees
+    Y = np.sign(X[:, :1] * X[:, 1:])  # of which the line leaves a product
+    forecasts(Predictors.of(numbered(X)), Y, np.arange(200) % 4, [np.arange(2)] * 4, np.random.default_rng(0))
+    assert len(grown) == trees
 
 
 def test_leaders_hold_every_part_of_a_sum_and_never_the_feature_itself() -> None:

@@ -9,14 +9,17 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+import uq_report as uq
 from uq_report import testing
-from uq_report.core.model.results import ESTIMATE_COLUMNS, Diagnostic, MeasureFacts, Omission, RowValues
+from uq_report.core.engine.fast_path_evaluator import Engine
+from uq_report.core.model.results import ESTIMATE_COLUMNS, Diagnostic, MeasureFacts, RowValues
 from uq_report.core.model.sampling import Sampling
 from uq_report.core.support.arrays import FloatArray
+from uq_report.distributions import Categorical
 from uq_report.evidence import ids
 from uq_report.evidence.outcomes import CONFIDENCE_GAP
 from uq_report.evidence.segments import ALL_ROWS
-from uq_report.methods.segments.explain import Judged, SegmentTerm, _closer, _finite, changes
+from uq_report.methods.segments.explain import Judged, SegmentTerm, _closer, changes, terms
 from uq_report.methods.segments.tree import CodedFeature, Contrast, Grower, contrast, shortest
 
 CODES = np.array([0, 1, 2, 3])
@@ -131,11 +134,14 @@ def test_a_change_whose_interval_ends_at_zero_shows_nothing() -> None:
 
 
 def test_infinite_rows_are_counted() -> None:
-    item = SegmentTerm("nll", MeasureFacts("nll", "nats", "loss"), np.array([0.0, np.inf, np.nan, 1.0, 2.0]))
-    gap = _finite(item)
-    assert isinstance(gap, Omission)
-    assert (gap.measure, gap.reason) == ("nll", "it is infinite in 2 of 5 observations")
-    assert _finite(item._replace(rows=np.zeros(5))).rows.tolist() == [0.0] * 5  # type: ignore[union-attr]
+    def of_outcomes(y: list[int]) -> Any:
+        sure = uq.explain(lambda X: Categorical(np.tile([1.0, 0.0], (len(X), 1))), np.zeros((5, 1)), y)
+        return terms(Engine(sure, testing.measures()).bound("segments"), ("nll",))
+
+    found, (gap,) = of_outcomes([0, 1, 1, 0, 0])
+    assert (found, gap.measure, gap.reason) == ([], "nll", "it is infinite in 2 of 5 observations")
+    (finite,), gaps = of_outcomes([0, 0, 0, 0, 0])
+    assert (finite.rows.tolist(), gaps) == ([0.0] * 5, ())
 
 
 def leaves_of(target: FloatArray, weights: FloatArray) -> int:

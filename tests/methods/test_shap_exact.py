@@ -29,8 +29,8 @@ def subject(n: int, d: int, **options: Any) -> Subject:
     return make_subject(None, Product(), np.random.default_rng(0).normal(size=(n, d)), **options)
 
 
-def explained(made: Subject, **options: Any) -> Any:
-    engine = Engine(made, measures()).bound("shap")
+def explained(made: Subject, fast_paths: Any = (), **options: Any) -> Any:
+    engine = Engine(made, measures(), fast_paths=fast_paths).bound("shap")
     return ShapleyValues(**{"measures": ("prediction",), **options}).explain(made, engine, {})
 
 
@@ -128,17 +128,25 @@ def test_calls_of_any_size_give_the_same_values(rows: int, values: int, monkeypa
     assert max(sizes) <= min(rows, values // 2)
 
 
-def test_as_many_rows_are_announced_as_all_coalitions_make(monkeypatch: pytest.MonkeyPatch) -> None:
-    asked: list[int] = []
-    mixing = Engine.mixing
+class Listening:
+    """A fast path that hears how many mixed rows are to come, and predicts none."""
 
-    def counted(engine: Any, table: Any, measures: Any, total: int, y: Any) -> Any:
-        asked.append(total)
-        return mixing(engine, table, measures, total, y)
+    name, title, rank, api_version, methods = "listening", "a path that listens", 1, 1, None
 
-    monkeypatch.setattr(Engine, "mixing", counted)
-    single, importance = explained(subject(9, 2), rows=(3, 5), n_rows=2, n_background=6, max_exact=2)
-    assert asked == [len(single.meta["explained"]) * 6 * 4]
+    def __init__(self) -> None:
+        self.heard: list[int] = []
+
+    def shortcut(self, model: Any, adapter: Any, X: Any) -> None:
+        """Leave every change to the model."""
+
+    def mixer(self, model: Any, adapter: Any, X: Any, rows: int) -> None:
+        self.heard.append(rows)
+
+
+def test_as_many_rows_are_announced_as_all_coalitions_make() -> None:
+    path = Listening()
+    single, importance = explained(subject(9, 2), (path,), rows=(3, 5), n_rows=2, n_background=6, max_exact=2)
+    assert path.heard == [len(single.meta["explained"]) * 6 * 4]
     assert single.meta["exact"] is True
     assert importance.meta == {"rows_used": single.meta["rows_used"], "sizes": True}
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain, repeat
 from types import SimpleNamespace
 from typing import Any
 
@@ -20,7 +21,7 @@ from uq_report.core.support import options as opt
 from uq_report.core.support.arrays import FloatArray
 from uq_report.core.support.errors import InputError
 from uq_report.distributions import Normal
-from uq_report.methods.shared import association, terms
+from uq_report.methods.shared import terms
 from uq_report.methods.shared.association import forecasts, row_groups
 from uq_report.methods.shared.checks import events, too_few
 from uq_report.methods.shared.choice import _distance
@@ -354,13 +355,10 @@ def test_rows_of_a_cluster_and_equal_rows_are_one_group() -> None:
 
 
 @pytest.mark.parametrize(("each", "found"), [(5, [[0.0], [1.0]]), (4, [[0.5], [0.5]])])
-def test_a_leaf_holds_five_rows_and_one_tree_is_enough(
-    each: int, found: list[list[float]], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_leaf_holds_five_rows_and_one_tree_is_enough(each: int, found: list[list[float]]) -> None:
     x = np.r_[np.repeat([0.0, 1.0], each), 0.0, 1.0]
     out = np.arange(len(x)) >= 2 * each
-    monkeypatch.setattr(association, "N_TREES", 2)
-    draws: Any = iter([np.array([0, 0]), 1, np.array([0, 1])])  # one tree without the second block, one with both
+    draws: Any = chain([np.array([0, 0]), 1], repeat(np.array([0, 1])))  # a tree without the second block, all others
     rng: Any = SimpleNamespace(integers=lambda *_, **__: next(draws))
     answer = forecasts(x[:, None], x[:, None], out.astype(int), rng)
     assert answer[out].tolist() == found

@@ -12,7 +12,7 @@ from uq_report.core.engine.fast_path_evaluator import Engine
 from uq_report.core.model.results import Result
 from uq_report.core.model.subject import Subject, make_subject
 from uq_report.core.support.errors import InputError
-from uq_report.methods.support.explain import Paired, Space, Support, _dealt, all_among, limit, paired
+from uq_report.methods.support.explain import Paired, Space, Support, all_among, limit, new_values, paired
 
 MODEL = testing.KnownLinear((1.0,), (0.0,))
 
@@ -149,7 +149,8 @@ def test_unseen_levels_are_dealt_anew_as_often_as_their_number_allows(levels: in
     train, test = np.zeros(100), np.arange(1.0, 101.0)
     pair = Paired("a", False, train, test, tuple(range(levels)))
     engine = Engine(subject(normal(40, 0), normal(40, 1)), {})
-    assert _dealt(pair, np.arange(100), engine) == pytest.approx(1 / (draws + 1))
+    (p_value,) = new_values([pair], np.arange(100), np.ones(100), engine).estimates["p_value"]
+    assert p_value == pytest.approx(1 / (draws + 1))
 
 
 def test_distances_are_mahalanobis_and_mismatches() -> None:

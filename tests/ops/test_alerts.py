@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from contextlib import suppress
 from dataclasses import replace
-from email.message import EmailMessage
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,8 @@ from uq_report.jobs.audit_file import EmailPart
 from uq_report.ops import mail
 from uq_report.ops.history import History
 from uq_report.ops.mail import RunEnd, State, body, is_due, keep_state, read_state, send_after, subject
+
+from .conftest import Outbox
 
 PART = EmailPart(host="h", sender="a@b.org", to=("c@d.org",), when="findings")
 
@@ -140,24 +141,14 @@ def test_a_file_that_says_nothing_is_not_believed(tmp_path: Path, text: str) -> 
     assert read_state(file) is None
 
 
-def test_a_mail_that_failed_is_due_again_and_one_that_cannot_be_kept_is_said(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    mails: list[EmailMessage] = []
-    sending = [OSError("no route"), None]
-
-    def send(part: Any, mail: EmailMessage, environ: Any) -> None:
-        if error := sending.pop(0):
-            raise error
-        mails.append(mail)
-
-    monkeypatch.setattr("uq_report.ops.mail.send", send)
+def test_a_mail_that_failed_is_due_again_and_one_that_cannot_be_kept_is_said(tmp_path: Path, outbox: Outbox) -> None:
     file = tmp_path / "h" / "mailed.json"
+    outbox.error = OSError("no route")
     assert "no route" in send_after(PART, ended(finding()), file)
+    outbox.error = None
     assert send_after(PART, ended(finding()), file) == send_after(PART, ended(finding()), file) == ""
-    assert len(mails) == 1
+    assert len(outbox) == 1
     (tmp_path / "file").touch()
-    sending.append(None)
     assert "cannot be kept" in send_after(PART, ended(finding()), tmp_path / "file" / "mailed.json")
 
 
@@ -185,20 +176,18 @@ when = "findings"
 
 
 def test_a_history_is_mailed_when_it_changes_and_when_it_is_over(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, outbox: Outbox, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    mails: list[EmailMessage] = []
-    monkeypatch.setattr("uq_report.ops.mail.send", lambda part, mail, environ: mails.append(mail))
     rows = "\n".join(f"{age},{0.2 + 0.6 * (age % 2)},{age % 2}" for age in range(40))
     Path("audit.toml").write_text(AUDIT)
 
     def run(**changes: Any) -> list[str]:
         """Return the subjects that a run sends."""
-        before = len(mails)
+        before = len(outbox)
         with suppress(InputError):
             uq.run("audit.toml", changes, force=True)
-        return [str(mail["Subject"]) for mail in mails[before:]]
+        return [str(mail["Subject"]) for mail in outbox[before:]]
 
     assert run() == ["scores: the audit failed (exit code 3)"]
     assert run() == []
@@ -206,13 +195,13 @@ def test_a_history_is_mailed_when_it_changes_and_when_it_is_over(
     (first,) = run()
     assert first.startswith("scores: the audit runs again, ")
     assert first.endswith("1 high (1 new)")
-    text = mails[-1].get_content()
+    text = outbox[-1].get_content()
     assert "New: UQ951 (high): " in text
     assert "Report: https://reports.example.org/scores/000001_" in text
     assert run(**{"run.seed": 1}) == []
     (last,) = run(**{"policy.rules": ["nll <= 10"]})
     assert last.endswith(", no open findings (1 over)")
-    assert "Over: UQ951 (high): " in mails[-1].get_content()
+    assert "Over: UQ951 (high): " in outbox[-1].get_content()
     assert run(**{"policy.rules": ["nll <= 10"], "run.seed": 2}) == []
     assert History("filed").check() == []
     assert json.loads(Path("filed/scores/mailed.json").read_text())["findings"] == {}

@@ -6,7 +6,7 @@ import atexit
 import os
 import subprocess
 import sys
-import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,6 +15,8 @@ from uq_report.cli.shared import logged
 from uq_report.core.support import processes
 from uq_report.ops import caches
 from uq_report.ops.caches import CACHES, MATPLOTLIB
+
+from .conftest import ReadOnly
 
 BOTH = [MATPLOTLIB, CACHES]
 
@@ -38,9 +40,9 @@ def test_what_has_no_place(tmp_path: Path, environ: dict[str, str], expected: li
     assert caches.without_place({key: text.format(here=tmp_path) for key, text in environ.items()}) == expected
 
 
-def test_a_folder_that_may_not_be_written_is_no_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "access", lambda place, mode: False)
-    assert caches.without_place({"HOME": str(tmp_path)}) == BOTH
+def test_a_folder_that_may_not_be_written_is_no_place(tmp_path: Path, read_only: ReadOnly) -> None:
+    with read_only():
+        assert caches.without_place({"HOME": str(tmp_path)}) == BOTH
 
 
 @pytest.mark.skipif(sys.platform == "win32" or os.geteuid() != 0, reason="only root may become another user")
@@ -56,15 +58,15 @@ print(*caches.without_place({{"HOME": {str(tmp_path / "closed" / "home")!r}}}))
     assert done.stdout.split() == BOTH
 
 
-def test_a_home_behind_an_error_is_no_place(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_home_behind_an_error_is_no_place(monkeypatch: pytest.MonkeyPatch, read_only: ReadOnly) -> None:
     def closed(place: object, **_: object) -> os.stat_result:
         if "closed" in str(place):
             raise PermissionError(13, "Permission denied", place)
         return os.lstat("/")
 
     monkeypatch.setattr(os, "stat", closed)
-    monkeypatch.setattr(os, "access", lambda place, mode: False)
-    assert caches.without_place({"HOME": "/closed/home"}) == BOTH
+    with read_only():
+        assert caches.without_place({"HOME": "/closed/home"}) == BOTH
 
 
 def test_a_user_whom_the_system_does_not_know_has_no_home(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -76,10 +78,12 @@ def test_a_user_whom_the_system_does_not_know_has_no_home(monkeypatch: pytest.Mo
     assert caches.without_place({"HOME": ""}) == BOTH
 
 
-def test_the_folder_is_private_and_announced_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_folder_is_private_and_announced_once(
+    tmp_path: Path, temporary_files: Callable[[Path], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
     kept = []
     monkeypatch.setattr(atexit, "register", lambda *call, **_: kept.append(call))
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    temporary_files(tmp_path)
     environ = {"HOME": "/dev/null"}
     folder = caches.provide(environ)
     assert folder is not None
@@ -92,8 +96,8 @@ def test_the_folder_is_private_and_announced_once(tmp_path: Path, monkeypatch: p
     processes.remove_folder(folder)
 
 
-def test_no_room_for_temporary_files_stops_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "nowhere"))
+def test_no_room_for_temporary_files_stops_nothing(tmp_path: Path, temporary_files: Callable[[Path], None]) -> None:
+    temporary_files(tmp_path / "nowhere")
     environ = {"HOME": "/dev/null"}
     assert caches.provide(environ) is None
     assert environ == {"HOME": "/dev/null"}

@@ -17,11 +17,12 @@ from typer.testing import CliRunner, Result
 
 from uq_report import cli
 from uq_report.core.support.errors import InputError, LockedError
-from uq_report.evidence import codec, disk, run_folder
+from uq_report.evidence import codec, run_folder
 from uq_report.evidence.run import Run
 from uq_report.ops.history import FiledRun, History, Retention, delete, entry
 from uq_report.ops.history.filing import inputs_key
 
+from ..conftest import FullDisk
 from . import store_runs
 
 BASE = replace(store_runs.run(), results=())  # few files, since every file goes down to the disk
@@ -234,18 +235,9 @@ def test_waiting_for_the_lock(history: History) -> None:
     other.join()
 
 
-def test_a_full_disk_leaves_nothing_behind(history: History, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = disk.write_through
-
-    def full(file: Path, content: bytes) -> None:
-        if file.name == "run.json":
-            raise OSError(28, "No space left on device")
-        real(file, content)
-
-    monkeypatch.setattr("uq_report.ops.history.filing.write_through", full)
-    with pytest.raises(InputError, match=r"No space left on device.*Nothing was filed"):
+def test_a_full_disk_leaves_nothing_behind(history: History, full_disk: FullDisk) -> None:
+    with full_disk("run.json"), pytest.raises(InputError, match=r"No space left on device.*Nothing was filed"):
         add(history, run(4))
-    monkeypatch.undo()
     assert {p.name for p in (history.root / "credit").iterdir() if p.name.startswith(".")} == {".lock"}
     assert add(history, run(4)).entry.sequence == 4
 
@@ -429,10 +421,9 @@ def model():
 
 
 @pytest.fixture
-def audit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+def audit(tmp_path: Path, import_paths: None, monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Return the arguments of a small audit, in a folder of its own."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", list(sys.path))
     monkeypatch.delitem(sys.modules, "made_for_history", raising=False)
     Path("made_for_history.py").write_text(FACTORY)
     Path("rows.csv").write_text("a,b,y\n" + "\n".join(f"{i},{i % 3},{i + i % 2}" for i in range(40)))

@@ -6,8 +6,9 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import Future
+from functools import partial
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -23,7 +24,6 @@ from uq_report import cli
 from uq_report.core.support.errors import InputError, MissingDependencyError, UQReportError
 from uq_report.evidence import codec, run_folder
 from uq_report.jobs.audit_file import MlflowPart
-from uq_report.ops.tracking import record
 from uq_report.ops.tracking.record import TrackingError, log_finished, metrics
 
 os.environ["MLFLOW_DISABLE_TELEMETRY"] = os.environ["DO_NOT_TRACK"] = "true"  # read while MLflow is imported
@@ -221,24 +221,28 @@ def test_what_fails_half_way_is_marked_in_the_store(tracking: Any, folder: Path,
     assert (folder / "report.html").is_file()
 
 
-def test_a_failure_tells_no_password(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def client(monkeypatch: pytest.MonkeyPatch) -> Callable[[Callable[[str], Any]], None]:
+    """Return what exchanges the client of MLflow."""
+    return partial(monkeypatch.setattr, "mlflow.tracking.MlflowClient")
+
+
+def test_a_failure_tells_no_password(folder: Path, client: Callable[..., None]) -> None:
     def refuse(uri: str) -> None:
         raise OSError(f"cannot reach {uri}")
 
-    monkeypatch.setattr("mlflow.tracking.MlflowClient", refuse)
+    client(refuse)
     with pytest.raises(TrackingError) as caught:
         log_finished(folder, MlflowPart(tracking_uri="https://me:hunter2@mlflow.example"))
     assert "https://me:***@mlflow.example" in str(caught.value)
     assert "hunter2" not in str(caught.value)
 
 
-def test_an_address_that_cannot_be_parsed_is_an_error_of_the_store(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_address_that_cannot_be_parsed_is_an_error_of_the_store(folder: Path, client: Callable[..., None]) -> None:
     def refuse(uri: str) -> None:
         raise ValueError(f"cannot parse {uri}")
 
-    monkeypatch.setattr("mlflow.tracking.MlflowClient", refuse)
+    client(refuse)
     for uri in ("http://me:hunter2@[::1", "http://[::1", "http://me:x@hunter2@mlflow.example"):
         with pytest.raises(TrackingError, match="an error of http: the address is not clear") as caught:
             log_finished(folder, MlflowPart(tracking_uri=uri))
@@ -268,9 +272,9 @@ def test_a_store_that_does_not_answer_is_given_up(folder: Path, silent: str, mon
 
 
 def test_requests_end_by_themselves_unless_the_user_says_how(
-    folder: Path, place: str, monkeypatch: pytest.MonkeyPatch
+    folder: Path, place: str, client: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mlflow.tracking.MlflowClient", lambda uri: pytest.fail("not asked for"))
+    client(lambda uri: pytest.fail("not asked for"))
     for name in ("TIMEOUT", "MAX_RETRIES"):
         monkeypatch.delenv(f"MLFLOW_HTTP_REQUEST_{name}", raising=False)
     monkeypatch.setenv("MLFLOW_HTTP_REQUEST_TIMEOUT", "7")
@@ -282,15 +286,21 @@ def test_requests_end_by_themselves_unless_the_user_says_how(
 
 @pytest.mark.parametrize("end", [None, KeyboardInterrupt])
 def test_what_is_late_or_interrupted_ends_as_failed(
-    tracking: Any, folder: Path, place: str, monkeypatch: pytest.MonkeyPatch, end: type[BaseException] | None
+    tracking: Any,
+    folder: Path,
+    place: str,
+    client: Callable[..., None],
+    monkeypatch: pytest.MonkeyPatch,
+    end: type[BaseException] | None,
 ) -> None:
     going, goes_on, terminated = Event(), Event(), Event()
 
-    def log_slowly(*_: Any) -> None:
-        going.set()
-        assert goes_on.wait(60)
-
     class Client(mlflow.MlflowClient):  # type: ignore[misc,name-defined] # MLflow is not typed here
+        def log_artifact(self, *what: Any) -> None:
+            going.set()
+            assert goes_on.wait(60)
+            super().log_artifact(*what)
+
         def set_terminated(self, *how: Any) -> None:
             super().set_terminated(*how)
             terminated.set()
@@ -299,8 +309,7 @@ def test_what_is_late_or_interrupted_ends_as_failed(
         assert going.wait(60)
         raise TimeoutError if end is None else end
 
-    monkeypatch.setattr(record, "log_folder", log_slowly)
-    monkeypatch.setattr("mlflow.tracking.MlflowClient", Client)
+    client(Client)
     monkeypatch.setattr(Future, "result", result)
     with pytest.raises(end or TrackingError):
         log_finished(folder, MlflowPart(tracking_uri=place, experiment=tracking_name()))
@@ -310,10 +319,11 @@ def test_what_is_late_or_interrupted_ends_as_failed(
     assert only.info.status == "FAILED"
 
 
-def test_a_missing_mlflow_is_told_before_the_audit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(record, "installed", lambda name: False)
+def test_a_missing_mlflow_is_told_before_the_audit(without: Callable[..., None]) -> None:
+    without("mlflow")
+    changes = {"data.source": "nowhere.csv", "mlflow.tracking_uri": "http://nowhere"}
     with pytest.raises(MissingDependencyError, match=r"pip install 'uq_report\[mlflow\]'"):
-        record.ready()
+        uq.run(changes=changes)
 
 
 def test_mlflow_lists_its_evaluators_without_importing_ours() -> None:
@@ -355,10 +365,9 @@ experiment = "{tracking_name()}"
 
 
 def test_the_command_logs_what_it_wrote(
-    tracking: Any, rows: pd.DataFrame, place: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tracking: Any, rows: pd.DataFrame, place: str, tmp_path: Path, import_paths: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(sys, "path", list(sys.path))
     audit_file(tmp_path, rows, place)
     done = CliRunner().invoke(cli.app, ["run", "audit.toml"])
     assert done.exit_code == 0, done.stderr

@@ -25,9 +25,10 @@ from pyhanko.pdf_utils.generic import StreamObject
 from uq_report.core.support.errors import InputError
 from uq_report.ops.history import History, delete
 from uq_report.ops.signing import SignatureTerms, load_signer, sign
-from uq_report.ops.verification import rendering, verify
+from uq_report.ops.verification import verify
 
 from . import mutate, verify_cases
+from .conftest import Rendering
 from .test_history_check import add
 from .test_verify_proof import another, appended, noted, painted, retitled
 
@@ -43,10 +44,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     verify_cases.write(folder / "run")
     keys = verify_cases.Keys(folder)
     signer = load_signer(*keys.issue("validator"), [keys.authority], verify_cases.PASSPHRASE)
-    made = (folder / "run/brief.pdf").read_bytes()
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rendering.Maker, "_rendered", lambda *_: made)
-        sign(folder / "run/brief.pdf", folder / "signed.pdf", signer, SignatureTerms(field="Validator"))
+    sign(folder / "run/brief.pdf", folder / "signed.pdf", signer, SignatureTerms(field="Validator"))
     return folder
 
 
@@ -110,9 +108,11 @@ def reattached(rng: random.Random, writer: Any) -> None:
 
 
 @counts
-def test_no_altered_pdf_verifies(count: int, place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_altered_pdf_verifies(
+    count: int, place: Path, tmp_path: Path, rerender: Callable[[Rendering], None]
+) -> None:
     made, original = (place / "run/brief.pdf").read_bytes(), (place / "signed.pdf").read_bytes()
-    monkeypatch.setattr(rendering.Maker, "_rendered", lambda *_: made)
+    rerender(lambda *_: made)
     file = tmp_path / "signed.pdf"
 
     def judge(rng: random.Random) -> str:
@@ -127,12 +127,12 @@ def test_no_altered_pdf_verifies(count: int, place: Path, tmp_path: Path, monkey
 
 @counts
 def test_no_altered_pdf_without_a_signature_verifies(
-    count: int, place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    count: int, place: Path, tmp_path: Path, rerender: Callable[[Rendering], None]
 ) -> None:
     """In the folder of its run the list of hashes shows it; alone the report that is made again."""
     folder = Path(shutil.copytree(place / "run", tmp_path / "run"))
     made = (folder / "brief.pdf").read_bytes()
-    monkeypatch.setattr(rendering.Maker, "_rendered", lambda *_: made)
+    rerender(lambda *_: made)
 
     def judge(rng: random.Random) -> str:
         data, alone = altered(made, rng), rng.random() < 0.1

@@ -96,11 +96,8 @@ def test_a_report_that_is_a_link_is_not_offered(history: History, tmp_path: Path
     assert rows(tmp_path / "index.html")["motor"][7] == "–"
 
 
-def test_ratings_are_those_of_the_entries_and_a_note_is_not_believed(
-    history: History, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """No run is read; what an earlier version kept beside the folders, and anybody could edit, changes nothing."""
-    monkeypatch.setattr("uq_report.ops.overview.run_folder.read", lambda _: 1 / 0)
+def test_ratings_are_those_of_the_entries_and_a_note_is_not_believed(history: History, tmp_path: Path) -> None:
+    """What an earlier version kept beside the folders, and anybody could edit, changes nothing."""
     (history.root / "ratings.json").write_text(json.dumps({history.find("credit").entry.hash: "Fit for purpose"}))
     page = tmp_path / "index.html"
     write_overview(history.root, page)
@@ -111,7 +108,8 @@ def test_ratings_are_those_of_the_entries_and_a_note_is_not_believed(
 
 
 def test_an_entry_without_a_known_rating_has_that_of_its_run(history: History, tmp_path: Path) -> None:
-    for rating, shown in (("", "■ Not fit for purpose"), ("Splendid", "■ Not fit for purpose")):
+    unfit = "■ Not fit for purpose"
+    for rating, shown in (("", unfit), ("Splendid", unfit), ("Fit for purpose", "● Fit for purpose")):
         last = history.find("credit")
         bare = replace(last.entry, recommendation=rating)
         (last.folder / "entry.json").write_bytes(replace(bare, hash=bare.expected_hash()).dumps())

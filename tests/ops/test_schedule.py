@@ -7,13 +7,13 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 from zoneinfo import ZoneInfo
@@ -42,6 +42,7 @@ from uq_report.ops.schedule import (
 )
 
 from . import store_runs
+from .conftest import ReadOnly
 
 START = datetime(2026, 3, 2, 5, 0, tzinfo=UTC)  # a Monday
 
@@ -408,10 +409,7 @@ def test_a_timeout_stops_the_child_and_what_it_started(tmp_path: Path, monkeypat
 BUSY = "import os\nif os.fork() == 0:\n    while True: pass\nos.wait()"
 
 
-def test_processor_time_stops_what_a_run_started_and_not_what_waits(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(schedule, "POLL", 0.05)
+def test_processor_time_stops_what_a_run_started_and_not_what_waits(tmp_path: Path) -> None:
     busy = Children().run(python(BUSY)(tmp_path), tmp_path, None, 0.3)
     assert busy is not None
     assert (busy.state, busy.error) == ("timeout", "stopped after 0.3 s of processor time")
@@ -423,7 +421,13 @@ def test_processor_time_stops_what_a_run_started_and_not_what_waits(
     assert (hung.state, hung.error) == ("timeout", "stopped after 0.3 s")
 
 
-def test_processor_time_is_that_of_the_session_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def processes(monkeypatch: pytest.MonkeyPatch) -> Callable[[Path], None]:
+    """Return what names another folder than /proc, where the system tells of its processes."""
+    return partial(monkeypatch.setattr, schedule, "PROC")
+
+
+def test_processor_time_is_that_of_the_session_alone(tmp_path: Path, processes: Callable[[Path], None]) -> None:
     tick = 1 / os.sysconf("SC_CLK_TCK")
     head = "S 1 7 {session} 0 -1 0 0 0 0 0"
     for pid, session, times in ((7, 7, "1 2 4 8 99"), (8, 7, "16 32 64 128 99"), (9, 9, "1000 1000 1000 1000 99")):
@@ -431,7 +435,7 @@ def test_processor_time_is_that_of_the_session_alone(tmp_path: Path, monkeypatch
         (tmp_path / str(pid) / "stat").write_text(f"{pid} (a) b ) {head.format(session=session)} {times}")
     (tmp_path / "10").mkdir()  # it has ended meanwhile
     (tmp_path / "meminfo").touch()
-    monkeypatch.setattr(schedule, "PROC", tmp_path)
+    processes(tmp_path)
     assert schedule.cpu_seconds(7) == pytest.approx(255 * tick)
     assert schedule.cpu_seconds(9) == pytest.approx(4000 * tick)
     assert schedule.cpu_seconds(1) == 0
@@ -439,12 +443,12 @@ def test_processor_time_is_that_of_the_session_alone(tmp_path: Path, monkeypatch
 
 
 def test_processor_time_is_read_and_refused_where_nobody_tells_it(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
+    folder: Path, processes: Callable[[Path], None]
 ) -> None:
     limits = 'cron = "@daily"\ntimeout = "2h"\ncpu_time = "90s"'
     credit, motor = jobs(read_schedule(write(folder, limits)))
     assert (credit.timeout, credit.cpu_time, motor.cpu_time) == (7200.0, 90.0, None)
-    monkeypatch.setattr(schedule, "PROC", folder)
+    processes(folder)
     with pytest.raises(InputError, match=r"cpu_time must be left out on a system that does not tell .*; got"):
         read_schedule(write(folder, limits))
     read_schedule(write(folder, 'cron = "@daily"'))
@@ -503,12 +507,12 @@ def test_one_scheduler_to_a_folder(folder: Path) -> None:
         pass
 
 
-def test_one_scheduler_to_a_folder_that_cannot_be_written(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(os, "access", lambda *_: False)
-    monkeypatch.setenv("TMPDIR", str(folder / "credit"))
-    monkeypatch.setattr(tempfile, "tempdir", None)
+def test_one_scheduler_to_a_folder_that_cannot_be_written(
+    folder: Path, read_only: ReadOnly, temporary_files: Callable[[Path], None]
+) -> None:
+    temporary_files(folder / "credit")
     before = sorted(folder.iterdir())
-    with alone(folder):
+    with read_only(), alone(folder):
         with pytest.raises(LockedError, match="another scheduler is at work"), alone(folder):
             pass
         with alone(folder / "motor"):
@@ -516,19 +520,15 @@ def test_one_scheduler_to_a_folder_that_cannot_be_written(folder: Path, monkeypa
     assert sorted(folder.iterdir()) == before
 
 
-def test_the_command_prints_times_and_refuses_once_without_histories(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("uq_report.ops.schedule.now", lambda: START)
-    monkeypatch.setattr(History, "last", lambda self, name: START)
+def test_the_command_prints_times_and_refuses_once_without_histories(folder: Path) -> None:
+    now = datetime.now(UTC)
+    filed(folder, "credit", now)
     result = CliRunner().invoke(cli.app, ["schedule", str(folder / "audits.toml"), "--dry-run"])
     assert result.exit_code == 0, result.output
-    assert result.stdout.splitlines()[1].split()[:4] == [
-        "credit",
-        "-",
-        "2026-03-02T06:00+00:00",
-        "2026-03-09T06:00+00:00",
-    ]
+    monday = now.replace(hour=6, minute=0) + timedelta(days=-now.weekday())
+    first, second = (monday + timedelta(weeks=week + (monday <= now)) for week in (0, 1))
+    words = ["credit", "-", f"{first:%Y-%m-%dT%H:%M}+00:00", f"{second:%Y-%m-%dT%H:%M}+00:00"]
+    assert result.stdout.splitlines()[1].split()[:4] == words
     bare = (folder / "motor" / "audit.toml").read_text().partition("[output]")[0]
     (folder / "motor" / "audit.toml").write_text(bare)
     result = CliRunner().invoke(cli.app, ["schedule", str(folder / "audits.toml"), "--once"])

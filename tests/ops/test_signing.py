@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import shutil
 import subprocess
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,11 +21,12 @@ from uq_report.core.support.errors import InputError
 from uq_report.ops import signing, verification
 from uq_report.ops.history.entry import ENTRY
 from uq_report.ops.signing import SignatureTerms, Signed, load_signer, sign
-from uq_report.ops.verification import Verification, rendering
+from uq_report.ops.verification import Verification
 from uq_report.ops.verification.signatures import judge_signatures
 
 from ..render.structure import programs
 from . import verify_cases
+from .conftest import Rendering
 from .verify_cases import PASSPHRASE, Keys
 
 verify = partial(verification.verify, deep=True)
@@ -39,10 +41,10 @@ def validator(keys: Keys) -> Any:
 
 
 @pytest.fixture(autouse=True)
-def rendered_once(monkeypatch: pytest.MonkeyPatch, place: Path) -> None:
+def rendered_once(rerender: Callable[[Rendering], None], place: Path) -> None:
     """Take the unsigned file for its own rendering, which test_verify shows it is."""
     made = (place / "run/brief.pdf").read_bytes()
-    monkeypatch.setattr(rendering.Maker, "_rendered", lambda self, kind, suffix: made)
+    rerender(lambda *_: made)
 
 
 @pytest.fixture(scope="module")
@@ -254,10 +256,12 @@ def test_a_signed_file_is_no_part_of_a_filed_run_nor_in_the_place_of_the_report(
     assert not (filed / "signed.pdf").exists()
 
 
-def test_a_draft_is_signed_only_if_it_is_said(place: Path, validator: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_draft_is_signed_only_if_it_is_said(
+    place: Path, validator: Any, rerender: Callable[[Rendering], None]
+) -> None:
     folder = verify_cases.write(place / "draft", verify_cases.run("draft"))
     made = (folder / "brief.pdf").read_bytes()
-    monkeypatch.setattr(rendering.Maker, "_rendered", lambda self, kind, suffix: made)
+    rerender(lambda *_: made)
     with pytest.raises(InputError, match="--draft"):
         sign(folder / "brief.pdf", place / "no.pdf", validator)
     assert sign(folder / "brief.pdf", place / "draft.pdf", validator, SignatureTerms(draft=True)).path.exists()

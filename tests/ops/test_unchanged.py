@@ -24,7 +24,9 @@ from uq_report.ops.history import History
 from uq_report.ops.history.filing import inputs_key
 
 from ..jobs import audits_made
+from ..packages import Packages
 from . import store_runs
+from .conftest import Outbox
 
 AUDIT = """
 [model]
@@ -140,13 +142,14 @@ def test_anything_that_differs_is_run(folder: Path, change: Callable[[Path], Any
     assert json.loads(call("--as-of", "2026-02-28").stdout)["unchanged"] is True
 
 
-def test_another_version_another_format_or_force_are_run(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_another_version_another_format_or_force_are_run(folder: Path, packages: Packages) -> None:
     assert json.loads(call("--format", "html", "--format", "markdown").stdout)["unchanged"] is False
     assert json.loads(call("--force").stdout)["unchanged"] is False
-    from uq_report.runner import provenance
-
-    environment = provenance.environment
-    monkeypatch.setattr(provenance, "environment", lambda *given: {**environment(*given), "uq_report": "99"})
+    packages.renderer("paper", "pass")
+    assert json.loads(call().stdout)["unchanged"] is False
+    assert json.loads(call().stdout)["unchanged"] is True
+    (facts,) = packages.folder.glob("pkg_paper-*/METADATA")
+    facts.write_text(facts.read_text().replace("Version: 1.0", "Version: 99"))
     assert json.loads(call().stdout)["unchanged"] is False
 
 
@@ -180,21 +183,16 @@ def test_an_output_folder_must_hold_the_same_report(folder: Path) -> None:
 MAIL = ["--set", 'email={host = "localhost", sender = "a@example.org", to = ["b@example.org"]}']
 
 
-def test_a_run_is_mailed_and_not_when_nothing_changed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    mails: list[Any] = []
-    monkeypatch.setattr("uq_report.ops.mail.send", lambda part, mail, environ: mails.append(mail))
+def test_a_run_is_mailed_and_not_when_nothing_changed(folder: Path, outbox: Outbox) -> None:
     assert json.loads(call("--force", *MAIL).stdout)["unchanged"] is False
-    (mail,) = mails
+    (mail,) = outbox
     assert [part.get_filename() for part in mail.iter_attachments()] == ["report.html"]
     assert call(*MAIL).exit_code == 0
-    assert len(mails) == 1
+    assert len(outbox) == 1
 
 
-def test_a_mail_that_fails_is_told_and_costs_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fails(*_: Any) -> None:
-        raise ConnectionRefusedError("nobody listens")
-
-    monkeypatch.setattr("uq_report.ops.mail.send", fails)
+def test_a_mail_that_fails_is_told_and_costs_nothing(folder: Path, outbox: Outbox) -> None:
+    outbox.error = ConnectionRefusedError("nobody listens")
     done = call("--force", *MAIL)
     assert done.exit_code == 0
     assert "Mail: email failed: ConnectionRefusedError: nobody listens" in done.stderr
@@ -202,12 +200,10 @@ def test_a_mail_that_fails_is_told_and_costs_nothing(folder: Path, monkeypatch: 
     assert (done.exit_code, "email.sender must be an address" in done.stderr) == (3, True)
 
 
-def test_a_run_that_fails_is_mailed_with_its_reasons(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    mails: list[Any] = []
-    monkeypatch.setattr("uq_report.ops.mail.send", lambda part, mail, environ: mails.append(mail))
+def test_a_run_that_fails_is_mailed_with_its_reasons(folder: Path, outbox: Outbox) -> None:
     Path("test.csv").write_text("a,b\n1,2\n")
     assert call(*MAIL).exit_code == 3
-    (mail,) = mails
+    (mail,) = outbox
     assert "the audit failed (exit code 3)" in mail["Subject"]
     assert mail.get_content().count("\n- ") >= 1
 

@@ -6,6 +6,7 @@ import hashlib
 import io
 import json
 import shutil
+from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -31,6 +32,7 @@ from uq_report.ops.verification.evidence import sha256
 from uq_report.report import EXTENTS, kinds
 
 from . import verify_cases
+from .conftest import Rendering
 
 verify = partial(verification.verify, deep=True)
 
@@ -46,14 +48,10 @@ def folder(written: Path, tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def rendered_once(written: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def rendered_once(written: Path, rerender: Callable[[Rendering], None]) -> None:
     """Take the PDF as written for its own rendering, which the first test shows it is; HTML is rendered each time."""
-    made, render = (written / "brief.pdf").read_bytes(), rendering.Maker._rendered
-
-    def quick(self: rendering.Maker, form: kinds.DocumentForm, suffix: str) -> bytes:
-        return made if suffix == ".pdf" else render(self, form, suffix)
-
-    monkeypatch.setattr(rendering.Maker, "_rendered", quick)
+    made = (written / "brief.pdf").read_bytes()
+    rerender(lambda usual, form, suffix: made if suffix == ".pdf" else usual())
 
 
 def state(found: Verification, file: str, name: str) -> str:
@@ -67,9 +65,10 @@ def flipped(data: bytes, position: int) -> bytes:
     return bytes(changed)
 
 
-def keep_documents(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def keep_documents(rerender: Callable[[Rendering], None], monkeypatch: pytest.MonkeyPatch) -> None:
     """Make each form of document, and each file rendered from it, once for a whole test."""
-    make, render = kinds.document, rendering.Maker._rendered
+    make = kinds.document
     documents: dict[kinds.DocumentForm, Document] = {}
     files: dict[tuple[kinds.DocumentForm, str], bytes] = {}
 
@@ -77,12 +76,12 @@ def keep_documents(monkeypatch: pytest.MonkeyPatch) -> None:
         form = kinds.DocumentForm(kind, appendix)
         return documents[form] if form in documents else documents.setdefault(form, make(run, kind, appendix=appendix))
 
-    def rendered(self: rendering.Maker, form: kinds.DocumentForm, suffix: str) -> bytes:
+    def rendered(usual: Callable[[], bytes], form: kinds.DocumentForm, suffix: str) -> bytes:
         key = form, suffix
-        return files[key] if key in files else files.setdefault(key, render(self, form, suffix))
+        return files[key] if key in files else files.setdefault(key, usual())
 
     monkeypatch.setattr(rendering, "document", document)
-    monkeypatch.setattr(rendering.Maker, "_rendered", rendered)
+    rerender(rendered)
 
 
 def test_a_folder_as_written_is_proven_and_inputs_not_given_are_not_judged(folder: Path) -> None:
@@ -111,10 +110,10 @@ def test_a_pdf_is_proven_without_its_folder(folder: Path, tmp_path: Path, render
 
 @pytest.mark.parametrize("name", ["brief.html", "brief.pdf", "run.json"])
 def test_one_changed_byte_is_seen_anywhere(
-    name: str, folder: Path, rendered_once: None, monkeypatch: pytest.MonkeyPatch
+    name: str, folder: Path, rendered_once: None, request: pytest.FixtureRequest
 ) -> None:
     if name != "run.json":  # the evidence is the same all along
-        keep_documents(monkeypatch)
+        request.getfixturevalue("keep_documents")
     data = (folder / name).read_bytes()
     marks = {0, 1, len(data) - 1, *range(0, len(data), max(1, len(data) // 12))}
     for mark in (b"xref", b"startxref", b"/EmbeddedFile", b"rdf:Description", b"-->", b"\n", b": ", b","):
@@ -168,7 +167,9 @@ def test_bytes_appended_without_a_signature_are_seen(folder: Path, rendered_once
         assert state(found, name, "bytes") == "failed"
 
 
-def test_with_other_versions_other_bytes_are_not_assessed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_with_other_versions_other_bytes_are_not_assessed(
+    tmp_path: Path, rerender: Callable[[Rendering], None], keep_documents: None
+) -> None:
     recorded = verify_cases.run()
     elsewhere = replace(recorded, environment={**recorded.environment, "weasyprint": "69.0"})
     folder = verify_cases.write(tmp_path / "run", elsewhere)
@@ -178,8 +179,7 @@ def test_with_other_versions_other_bytes_are_not_assessed(tmp_path: Path, monkey
     )  # equal bytes need no equal versions
     page = (folder / "brief.html").read_text()
     (folder / "brief.html").write_text(page.replace("<style>", "<style> ", 1))
-    keep_documents(monkeypatch)
-    monkeypatch.setattr(rendering.Maker, "_rendered", _repainted(rendering.Maker._rendered))
+    rerender(lambda usual, form, suffix: repainted(usual()) if suffix == ".pdf" else usual())
     for name in ("brief.html", "brief.pdf"):
         found = verify(folder / name)
         (claim,) = [claim for claim in found.claims if claim.name == "bytes"]
@@ -214,33 +214,27 @@ def test_a_report_is_proven_whatever_its_annex(tmp_path: Path, appendix: str) ->
     assert state(found, "report.html", "bytes") == "verified"
 
 
-def test_a_pdf_is_held_against_the_annex_its_bookmarks_show(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_pdf_is_held_against_the_annex_its_bookmarks_show(
+    tmp_path: Path, rerender: Callable[[Rendering], None]
+) -> None:
     rendered: list[kinds.DocumentForm] = []
-    render = rendering.Maker._rendered
 
-    def told(self: rendering.Maker, form: kinds.DocumentForm, suffix: str) -> bytes:
+    def told(usual: Callable[[], bytes], form: kinds.DocumentForm, suffix: str) -> bytes:
         rendered.append(form)
-        return render(self, form, suffix)
+        return usual()
 
-    monkeypatch.setattr(rendering.Maker, "_rendered", told)
+    rerender(told)
     AuditRun(verify_cases.run()).write(tmp_path / "run", formats=["pdf"], appendix="none")
     assert verify(tmp_path / "run").ok
     assert rendered == [kinds.DocumentForm("audit", "none")]
 
 
-def _repainted(original: Any) -> Any:
-    """Return a renderer whose PDF has other bytes and the same words, as another version's has."""
-
-    def render(self: rendering.Maker, kind: str, suffix: str) -> bytes:
-        made: bytes = original(self, kind, suffix)
-        if suffix != ".pdf":
-            return made
-        saved = io.BytesIO()
-        with pikepdf.open(io.BytesIO(made)) as pdf:
-            pdf.save(saved)
-        return saved.getvalue()
-
-    return render
+def repainted(made: bytes) -> bytes:
+    """Return a PDF with other bytes and the same words, as another version makes it."""
+    saved = io.BytesIO()
+    with pikepdf.open(io.BytesIO(made)) as pdf:
+        pdf.save(saved)
+    return saved.getvalue()
 
 
 def test_model_and_data_are_held_against_their_hashes(folder: Path, rendered_once: None) -> None:
@@ -281,10 +275,8 @@ def test_model_and_data_are_held_against_their_hashes(folder: Path, rendered_onc
 
 
 def test_the_command_tells_each_claim_and_its_exit_code(
-    folder: Path, rendered_once: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    folder: Path, rendered_once: None, keep_documents: None, tmp_path: Path
 ) -> None:
-    keep_documents(monkeypatch)
-
     def call(*words: str) -> Any:
         return CliRunner().invoke(cli.app, ["verify", "--deep", *words])
 

@@ -33,9 +33,10 @@ from uq_report.core.support.errors import InputError, RenderError, words_of
 from uq_report.evidence import disk
 from uq_report.ops import verification
 from uq_report.ops.signing import SignatureTerms, Signed, load_signer, sign
-from uq_report.ops.verification import Verification, rendering
+from uq_report.ops.verification import Verification
 
 from . import verify_cases
+from .conftest import Rendering
 from .verify_cases import PASSPHRASE, Keys
 
 pytestmark = pytest.mark.filterwarnings("ignore:unclosed event loop:ResourceWarning")
@@ -48,14 +49,10 @@ def signer(keys: Keys) -> SimpleSigner:
 
 
 @pytest.fixture(autouse=True)
-def rendered_once(monkeypatch: pytest.MonkeyPatch, place: Path) -> None:
+def rendered_once(rerender: Callable[[Rendering], None], place: Path) -> None:
     """Take the unsigned file for its own rendering, which test_verify shows it is."""
-    made, render = (place / "run/brief.pdf").read_bytes(), rendering.Maker._rendered
-
-    def quick(self: rendering.Maker, form: Any, suffix: str) -> bytes:
-        return made if suffix == ".pdf" else render(self, form, suffix)
-
-    monkeypatch.setattr(rendering.Maker, "_rendered", quick)
+    made = (place / "run/brief.pdf").read_bytes()
+    rerender(lambda usual, form, suffix: made if suffix == ".pdf" else usual())
 
 
 @pytest.fixture
@@ -190,9 +187,9 @@ def test_trust_asks_for_a_signature_and_says_so_if_there_is_none(
 
 
 def test_without_the_library_a_signature_asked_for_could_not_be_judged(
-    signed: Signed, monkeypatch: pytest.MonkeyPatch
+    signed: Signed, without: Callable[..., None]
 ) -> None:
-    monkeypatch.setitem(__import__("sys").modules, "pyhanko.pdf_utils.reader", None)
+    without("pyhanko.pdf_utils.reader")
     assert verification.verify(signed.path).ok
     assert verification.verify(signed.path, require_signature=True).outcome == "not assessed"
 
@@ -215,13 +212,14 @@ def test_a_signature_cut_off_is_told_where_the_folder_knows_of_it(
 
 
 def test_a_signature_cut_off_is_told_where_run_json_names_it(
-    place: Path, keys: Keys, signer: SimpleSigner, monkeypatch: pytest.MonkeyPatch
+    place: Path, keys: Keys, signer: SimpleSigner, rerender: Callable[[Rendering], None]
 ) -> None:
     """Alone, without the folder that lists it: two signatures, of which the last and then both are cut off."""
     about = {"status": "final", "title": "t", "signers": " Validator, Owner ,"}
     made = verify_cases.run(settings={"seed": 0, "about": about})
     folder = verify_cases.write(place / "named", made)
-    monkeypatch.setattr("uq_report.ops.signing._check_report", lambda *_: None)  # what others test is not made again
+    unsigned = (folder / "brief.pdf").read_bytes()
+    rerender(lambda *_: unsigned)
     one, two = place / "one.pdf", place / "two.pdf"
     sign(folder / "brief.pdf", one, signer, SignatureTerms(field="Validator", certify="fill-forms"))
     sign(one, two, load_signer(*keys.issue("owner"), (), PASSPHRASE), SignatureTerms(field="Owner", certify="approval"))
@@ -260,12 +258,12 @@ def test_listed_files_that_are_gone_or_others_are_told(place: Path, tmp_path: Pa
     [RenderError("pdf.memory_mb must be enough for the page"), OSError("libpango"), MemoryError(), KeyError("x")],
 )
 def test_what_cannot_be_rendered_here_is_neither_verified_nor_failed(
-    error: Exception, place: Path, monkeypatch: pytest.MonkeyPatch
+    error: Exception, place: Path, rerender: Callable[[Rendering], None]
 ) -> None:
     def fail(*_: Any) -> bytes:
         raise error
 
-    monkeypatch.setattr(rendering.Maker, "_rendered", fail)
+    rerender(fail)
     found = deep(place / "run/brief.pdf")
     assert (found.ok, found.failed, found.outcome) == (False, (), "not assessed")
     assert found.summary.startswith("Not assessed: ")
@@ -277,10 +275,10 @@ def test_what_cannot_be_rendered_here_is_neither_verified_nor_failed(
         sign(place / "run/brief.pdf", place / "no.pdf", SimpleSigner(None, None, None))
 
 
-def test_a_failure_stands_above_a_fault(place: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failure_stands_above_a_fault(place: Path, tmp_path: Path, rerender: Callable[[Rendering], None]) -> None:
     folder = Path(shutil.copytree(place / "run", tmp_path / "run"))
     (folder / "brief.html").write_bytes((folder / "brief.html").read_bytes() + b" ")
-    monkeypatch.setattr(rendering.Maker, "_rendered", lambda *_: 1 / 0)
+    rerender(lambda *_: bytes(1 // 0))
     found = deep(folder)
     assert (found.outcome, found.as_dict()["outcome"]) == ("failed", "failed")
 

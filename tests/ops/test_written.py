@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import shutil
 import subprocess
@@ -10,7 +9,6 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -23,8 +21,10 @@ from uq_report.core.support.errors import OutputError, RenderError
 from uq_report.evidence import disk, run_folder
 from uq_report.ops.history import History
 from uq_report.render import pdf as libraries
-from uq_report.render.html import HtmlRenderer
-from uq_report.render.markdown import MarkdownRenderer
+
+from ..conftest import FullDisk
+from ..packages import Packages, explainer
+from .conftest import ReadOnly
 
 MODEL = """
 from pathlib import Path
@@ -38,12 +38,11 @@ def model():
 
 
 @pytest.fixture
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def folder(tmp_path: Path, import_paths: None, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return a working folder with rows and a model that says when it is loaded."""
     monkeypatch.chdir(tmp_path)
     pd.DataFrame({"a": np.arange(40) % 4, "y": [0, 1] * 20}).to_csv("rows.csv", index=False)
     Path("made_for_writing.py").write_text(MODEL)
-    monkeypatch.setattr(sys, "path", list(sys.path))
     monkeypatch.delitem(sys.modules, "made_for_writing", raising=False)
     return tmp_path
 
@@ -74,21 +73,22 @@ def test_a_template_that_is_missing_or_broken_is_refused_first(folder: Path) -> 
     assert "own.html, line 1" in refused(folder, 4, "--templates", "house")
 
 
-def test_a_place_that_cannot_be_written_to_is_refused_first(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_place_that_cannot_be_written_to_is_refused_first(
+    folder: Path, read_only: ReadOnly, monkeypatch: pytest.MonkeyPatch
+) -> None:
     Path("file").touch()
     assert "'file'" in refused(folder, 74, "--output", "file")
     assert "is a file. Nothing was computed or written." in refused(folder, 74, "--output", "file/out")
     Path("out/report.html").mkdir(parents=True)
     assert "report.html in the way" in refused(folder, 74, "--output", "out", "--format", "html")
-    with monkeypatch.context() as locked:
-        locked.setattr(os, "access", lambda *_: False)
+    with read_only():
         assert "may not be written to" in refused(folder, 74, "--output", "new")
-    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=run_folder._LEAST - 1))
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=2**20 - 1))
     assert "is full" in refused(folder, 74, "--output", "new")
 
 
 def test_a_place_that_can_be_written_to_is_not_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=run_folder._LEAST))
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=2**20))
     (tmp_path / "out" / "evidence").mkdir(parents=True)
     run_folder.check_place(tmp_path / "out", ["report.html"])
     run_folder.check_place(tmp_path / "deep" / "below", ["report.html"])
@@ -108,21 +108,8 @@ def test_a_machine_without_pango_is_refused_first(folder: Path, monkeypatch: pyt
     libraries.check_libraries.cache_clear()
 
 
-def full(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    """Let the disk be full for files of this name."""
-    real = disk.write_through
-
-    def fails(file: Path, content: bytes) -> None:
-        if file.name == name:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        real(file, content)
-
-    monkeypatch.setattr(run_folder, "write_through", fails)
-
-
-def test_a_disk_that_is_full_for_the_report_keeps_the_results(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with monkeypatch.context() as patched:
-        full(patched, "report.html")
+def test_a_disk_that_is_full_for_the_report_keeps_the_results(folder: Path, full_disk: FullDisk) -> None:
+    with full_disk("report.html"):
         result = run("--output", "out", "--format", "html")
     assert result.exit_code == 74
     assert "No space left on device" in result.stderr
@@ -132,24 +119,19 @@ def test_a_disk_that_is_full_for_the_report_keeps_the_results(folder: Path, monk
     assert disk.match(Path("out"), disk.loads(Path("out")), ["report.html", "run.json"])
 
 
-def test_a_disk_that_is_full_at_once_leaves_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    full(monkeypatch, "run.json")
-    result = run("--output", "out", "--format", "html")
+def test_a_disk_that_is_full_at_once_leaves_nothing(folder: Path, full_disk: FullDisk) -> None:
+    with full_disk("run.json"):
+        result = run("--output", "out", "--format", "html")
     assert (result.exit_code, "are saved" in result.stderr) == (74, False)
     assert list(Path("out").iterdir()) == []
 
 
-def interrupted(*_: Any, **__: Any) -> Any:
-    raise KeyboardInterrupt
-
-
-def test_an_interrupt_says_what_is_saved(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with monkeypatch.context() as early:
-        early.setattr("uq_report.api.auditing.audit", interrupted)
-        result = run("--output", "out")
+def test_an_interrupt_says_what_is_saved(folder: Path, packages: Packages) -> None:
+    packages.explainer("halts", explainer("halts", "raise KeyboardInterrupt"))
+    result = run("--output", "out", "--explainers", "halts", "--quiet")
     assert (result.exit_code, result.stderr) == (130, "Interrupted.\nNo results were saved.\n")
-    monkeypatch.setattr(MarkdownRenderer, "render", interrupted)
-    result = run("--output", "out", "--history", "filed", "--format", "html", "--format", "markdown")
+    packages.renderer("stopped", "raise KeyboardInterrupt")
+    result = run("--output", "out", "--history", "filed", "--format", "html", "--format", "stopped")
     assert result.exit_code == 130
     lines = result.stderr.splitlines()
     place = History("filed").find("m").folder
@@ -192,25 +174,23 @@ def test_a_process_killed_while_it_renders_loses_no_result(folder: Path) -> None
     assert (history.check(), (filed.folder.parent / ".held").exists()) == ([], False)
 
 
-def test_a_renderer_that_fails_costs_its_file_in_a_history_too(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(HtmlRenderer, "render", lambda *_: 1 / 0)
-    result = run("--history", "filed", "--format", "html", "--format", "markdown", "--json")
+def test_a_renderer_that_fails_costs_its_file_in_a_history_too(folder: Path, packages: Packages) -> None:
+    packages.renderer("failing", "1 / 0")
+    result = run("--history", "filed", "--format", "failing", "--format", "markdown", "--json")
     assert result.exit_code == 4
-    assert '"reasons": ["report.html could not be made: ZeroDivisionError: division by zero"' in result.stdout
+    assert '"reasons": ["report.failing could not be made: ZeroDivisionError: division by zero"' in result.stdout
     assert '"exit_code": 4' in result.stdout
     files = {file.name for file in History("filed").find("m").folder.iterdir()}
     assert {"run.json", "report.md"} < files
-    assert "report.html" not in files
+    assert "report.failing" not in files
 
 
-def test_a_finding_at_the_gate_comes_before_a_renderer_that_fails(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(HtmlRenderer, "render", lambda *_: 1 / 0)
+def test_a_finding_at_the_gate_comes_before_a_renderer_that_fails(folder: Path, packages: Packages) -> None:
+    packages.renderer("failing", "1 / 0")
     rule = ["--set", 'policy.rules=["nll <= 0.0001"]', "--fail-on", "high"]
-    result = run("--output", "out", "--format", "html", *rule)
+    result = run("--output", "out", "--format", "failing", *rule)
     assert result.exit_code == 1
-    assert "report.html could not be made" in result.stderr
+    assert "report.failing could not be made" in result.stderr
 
 
 def test_python_saves_first_too(tmp_path: Path) -> None:

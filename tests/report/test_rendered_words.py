@@ -11,6 +11,7 @@ import pytest
 from uq_report.document.text import clean, unmarked
 from uq_report.evidence.run import Run
 from uq_report.evidence.subject import SubjectFacts
+from uq_report.jobs.audit_file import EmailPart
 from uq_report.ops import mail
 from uq_report.reading.run_reader import RunReader
 from uq_report.render.html import HtmlRenderer
@@ -73,7 +74,8 @@ def without(own: list[str], text: str) -> str:
 
 def mailed(made: Run) -> list[str]:
     """Return the lines on the findings in a mail."""
-    return [text for finding in made.findings for text in mail._finding_text(finding)]
+    part = EmailPart(host="h", sender="a@b.org", to=("c@d.org",))
+    return mail.body(part, mail.RunEnd("m", 0, open=made.findings), None).splitlines()
 
 
 @pytest.mark.parametrize("name", AUDITS)

@@ -41,9 +41,34 @@ def audited(**settings: object) -> runner.Audited:
     return runner.run(linear_subject(60), chosen)
 
 
-def test_what_a_time_limit_cuts_is_not_run_and_the_run_is_not_reproducible(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = iter(range(10_000))
-    monkeypatch.setattr(budget, "perf_counter", lambda: float(next(clock)))
+class Ticks:
+    """A clock that moves by `step` whenever it is looked at."""
+
+    now, step = 0.0, 0.0
+
+    def __call__(self) -> float:
+        self.now += self.step
+        return self.now
+
+
+@pytest.fixture
+def elapsed(monkeypatch: pytest.MonkeyPatch) -> Ticks:
+    """Return the clock of the limit of time."""
+    clock = Ticks()
+    monkeypatch.setattr(budget, "perf_counter", clock)
+    return clock
+
+
+@pytest.fixture
+def processor(monkeypatch: pytest.MonkeyPatch) -> Ticks:
+    """Return the clock of the limit of processor time."""
+    clock = Ticks()
+    monkeypatch.setattr(budget, "process_time", clock)
+    return clock
+
+
+def test_what_a_time_limit_cuts_is_not_run_and_the_run_is_not_reproducible(elapsed: Ticks) -> None:
+    elapsed.step = 1.0
     run = audited(time_limit=9.5).run
     cut = {entry.name: entry.reason for entry in run.not_run if "time limit of 9.5 s" in entry.reason}
     assert cut
@@ -145,16 +170,14 @@ def test_what_fits_runs_in_the_order_of_its_worth_and_the_rest_is_listed_with_it
 
 
 def test_what_proves_faster_than_its_estimate_runs_after_all(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = Clock(monkeypatch, 0.001)
-    first = clock.predict
+    class Faster(Clock):
+        """A clock whose model is a hundred times as fast after a while."""
 
-    def faster(X: pd.DataFrame) -> Normal:
-        if clock.now > 0.15:
-            clock.seconds = 1e-5
-        return first(X)
+        def predict(self, X: pd.DataFrame) -> Normal:
+            self.seconds = 1e-5 if self.now > 0.15 else 0.001
+            return super().predict(X)
 
-    monkeypatch.setattr(clock, "predict", faster)
-    run = clock.run(4.0)
+    run = Faster(monkeypatch, 0.001).run(4.0)
     assert names_of(run) == {"pfi", "pdp", "ale", "cid", "calibration"}
     assert not run.not_reproducible
 
@@ -459,25 +482,23 @@ def test_the_memory_in_use_is_told() -> None:
     assert budget._peak_mb() >= 0.9 * budget.memory_mb()
 
 
-def test_what_processor_time_cuts_is_not_run_whatever_the_clock_says(monkeypatch: pytest.MonkeyPatch) -> None:
-    clock = iter(range(10_000))
-    monkeypatch.setattr(budget, "process_time", lambda: float(next(clock)))
+def test_what_processor_time_cuts_is_not_run_whatever_the_clock_says(processor: Ticks) -> None:
+    processor.step = 1.0
     run = audited(cpu_time=3.5).run
     words = "the limit of 3.5 s of processor time was reached"
     cut = {entry.name for entry in run.not_run if words in entry.reason}
     assert cut
     assert cut | names_of(run) == {"pfi", "pdp", "calibration"}
     assert (run.not_reproducible, run.settings["cpu_time"]) == (words, 3.5)
-    monkeypatch.setattr(budget, "process_time", lambda: 0.0)
+    processor.step = 0.0
     free = audited(cpu_time=1e-9).run
     assert (free.not_reproducible, len(names_of(free))) == ("", 3)
     assert "cpu_time" not in audited().run.settings, "runs without the limit are the bytes that they were"
 
 
-def test_two_models_share_the_processor_time_that_is_left(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(budget, "process_time", lambda: 0.0)
+def test_two_models_share_the_processor_time_that_is_left(processor: Ticks) -> None:
     both = budget.TimeBudget(cpu_seconds=10.0)
-    monkeypatch.setattr(budget, "process_time", lambda: 4.0)
+    processor.now = 4.0
     assert (both.limited, both.cpu_left) == (True, 6.0)
     one = both.share(2)
     assert (one.seconds, one.cpu_seconds, one.cpu_left) == (None, 3.0, 3.0)
@@ -486,16 +507,14 @@ def test_two_models_share_the_processor_time_that_is_left(monkeypatch: pytest.Mo
     assert budget.TimeBudget(seconds=1.0).share(2).cpu_left == math.inf
 
 
-def test_the_processor_time_of_workers_counts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(budget, "process_time", lambda: 0.0)
+def test_the_processor_time_of_workers_counts(processor: Ticks) -> None:
     watch = budget.TimeBudget(cpu_seconds=10.0, of_workers=lambda: 10.0)
     assert (watch.cpu_left, watch.exceeded()) == (0.0, "")
     watch.of_workers = lambda: 10.5
     assert watch.exceeded() == "the limit of 10 s of processor time was reached"
 
 
-def test_a_run_counts_what_its_workers_took(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(budget, "process_time", lambda: 0.0)
+def test_a_run_counts_what_its_workers_took(processor: Ticks, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Engine, "worker_seconds", property(lambda _: 4.0))
     assert audited(cpu_time=3.5).run.not_reproducible == "the limit of 3.5 s of processor time was reached"
     assert audited(cpu_time=4.5).run.not_reproducible == ""

@@ -131,7 +131,7 @@ def test_a_scheduled_run_imports_its_model_and_nothing_else_from_its_folder(fold
 
 @pytest.mark.parametrize("place", ["", ".", "here", "script"])
 def test_a_child_looks_neither_where_we_work_nor_beside_the_script(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, place: str
+    folder: Path, import_paths: None, monkeypatch: pytest.MonkeyPatch, place: str
 ) -> None:
     """Whatever this process does: an empty place, a relative one, the folder itself, that of a script."""
     other = folder / "elsewhere"
@@ -139,7 +139,7 @@ def test_a_child_looks_neither_where_we_work_nor_beside_the_script(
     if place == "script":
         monkeypatch.chdir(other)
         monkeypatch.setattr("__main__.__file__", str(folder / "main.py"), raising=False)
-    monkeypatch.setattr(sys, "path", [str(folder) if place in ("here", "script") else place, *sys.path])
+    sys.path.insert(0, str(folder) if place in ("here", "script") else place)
     (folder / "probe_of_isolated.py").write_text("")
     done = run(command("json.tool", "--help"), folder)
     assert (done.returncode, imported(folder)) == (0, ""), done.stderr
@@ -147,8 +147,8 @@ def test_a_child_looks_neither_where_we_work_nor_beside_the_script(
     assert "No module named probe_of_isolated" in missing.stderr
 
 
-def test_a_place_of_ours_stays_in_its_order(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "path", [str(tmp_path), *sys.path])
+def test_a_place_of_ours_stays_in_its_order(tmp_path: Path, import_paths: None) -> None:
+    sys.path.insert(0, str(tmp_path))
     assert command("m", "a")[4:] == [os.pathsep.join(place for place in sys.path if place not in ("", ".")), "m", "a"]
     assert command("m", folder=tmp_path)[4].split(os.pathsep)[0] != str(tmp_path)
 
@@ -167,9 +167,8 @@ def test_the_environment_of_others_is_as_before(folder: Path, monkeypatch: pytes
     assert dict(os.environ) == before
 
 
-def test_what_is_sent_says_where_its_modules_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_sent_says_where_its_modules_are(tmp_path: Path, import_paths: None) -> None:
     """A class by its name, read by another process; names that nobody allowed stay unknown there as here."""
-    monkeypatch.setattr(sys, "meta_path", list(sys.meta_path))
     sent = "from beside_of_isolated import VALUE\nclass Model:\n    value = VALUE\n"
     (tmp_path / "sent_of_isolated.py").write_text(sent)
     (tmp_path / "beside_of_isolated.py").write_text("VALUE = 7\n")
@@ -201,8 +200,7 @@ def test_what_is_installed_stays_where_it_is_also_if_it_is_the_script(
     assert command("m") == before
 
 
-def test_a_model_may_lie_in_a_folder_below_and_have_a_neighbour(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "meta_path", list(sys.meta_path))
+def test_a_model_may_lie_in_a_folder_below_and_have_a_neighbour(folder: Path, import_paths: None) -> None:
     below = folder / "importlib_below"  # a name like that of Python's machinery, without __init__
     below.mkdir()
     (below / "first.py").write_text("def model():\n    import beside_below_of_isolated as b\n    return b.VALUE\n")
@@ -211,8 +209,7 @@ def test_a_model_may_lie_in_a_folder_below_and_have_a_neighbour(folder: Path, mo
     assert (str(folder) in sys.path, imported(folder)) == (False, "")
 
 
-def test_an_installed_module_comes_before_one_of_the_folder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "meta_path", list(sys.meta_path))
+def test_an_installed_module_comes_before_one_of_the_folder(folder: Path, import_paths: None) -> None:
     (folder / "colorsys.py").write_text("def model():\n    return 7\n")
     with pytest.raises(InputError, match=r"colorsys has no function 'model' \(.*colorsys\.py\).*no installed one has"):
         FactoryLoader().load("colorsys:model")

@@ -16,7 +16,7 @@ from uq_report.core.support.arrays import FloatArray
 from uq_report.core.support.errors import InputError
 from uq_report.distributions import Categorical, Normal
 from uq_report.inputs.adapters.members import FunctionAdapter
-from uq_report.methods.ale.explain import AccumulatedLocalEffects, _nearest_filled
+from uq_report.methods.ale.explain import AccumulatedLocalEffects
 from uq_report.methods.pdp.explain import PartialDependence
 
 MEASURES = {m.name: m for m in (PREDICTION, NLL, ENTROPY)}
@@ -231,13 +231,3 @@ def test_a_feature_without_a_value_has_no_say_in_the_order_of_levels() -> None:
     (level,) = [name for name in X if plain.kinds[str(name)] == "categorical"]
     first, second = (run(s, features=(str(level),), measures=("prediction",))[0].frame for s in (plain, other))
     pd.testing.assert_frame_equal(first, second)
-
-
-def test_the_nearest_filled_cell_is_so_by_shares_of_the_ranges() -> None:
-    """From the empty cell it is 0.25 of the first range to one neighbour, 0.35 of the second to the other."""
-    x, v = np.array([0.0, 4.0, 5.0, 10.0]), np.array([0.0, 1.0, 7.0, 9.9, 10.0])
-    mass = np.ones((3, 4))
-    mass[0, 0] = 0
-    total = np.arange(12.0).reshape(3, 4) * mass
-    assert _nearest_filled(total, mass, (x, v))[0, 0] == total[1, 0]
-    assert _nearest_filled(total.T, mass.T, (v, x))[0, 0] == total[1, 0]

@@ -7,8 +7,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import special, stats
-from scipy.optimize import minimize
-from scipy.special import log_softmax
 from sklearn.metrics import log_loss, roc_auc_score
 
 from uq_report import testing
@@ -25,7 +23,7 @@ from uq_report.distributions import Categorical, Normal, NormalMixture, Poisson
 from uq_report.evidence.run import Run
 from uq_report.methods.calibration.check import CalibrationGate
 from uq_report.methods.calibration.explain import Calibration
-from uq_report.methods.calibration.recalibration import _fit, class_gain, shape_gain
+from uq_report.methods.calibration.recalibration import class_gain, shape_gain
 from uq_report.methods.calibration.scores import (
     brier_rows,
     class_baseline,
@@ -269,19 +267,6 @@ class TestRecalibration:
         p = rng.dirichlet([1, 1], 2000)
         gain = class_gain(p, Categorical(p).sample(rng, 1)[0], equal(2000), np.arange(2000) % 5)
         assert -0.005 < gain.mean() < 0.002
-
-    def test_the_fit_is_the_minimum(self) -> None:
-        """scipy's minimiser finds no better (a, b) than our Newton steps."""
-        rng = RNG(0)
-        logits, weights = rng.normal(size=(80, 3)), rng.random(80)
-        y, share = rng.integers(0, 3, 80), weights / weights.sum()
-
-        def loss(theta: FloatArray) -> float:
-            log_q = log_softmax(theta[0] * logits + theta[1:], axis=1)
-            return float(np.square(theta - [1, 0, 0, 0]).sum() / 160 - share @ log_q[np.arange(80), y])
-
-        theirs = minimize(loss, np.array([1.0, 0, 0, 0]), method="BFGS", options={"gtol": 1e-7})
-        np.testing.assert_allclose(_fit(logits, y, weights), theirs.x, atol=1e-5)
 
     def test_zero_probabilities_stay_finite_unless_observed(self) -> None:
         p = np.tile([[1.0, 0.0], [0.5, 0.5]], (30, 1))

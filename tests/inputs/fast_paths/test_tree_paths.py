@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from itertools import product
 from typing import Any
 from unittest.mock import Mock
@@ -74,9 +75,20 @@ FRAME = pd.DataFrame(GAPS, columns=list("abcde")).assign(
 
 
 @pytest.fixture(autouse=True)
-def _any_size(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Walk however few the rows are."""
-    monkeypatch.setattr(paths, "WORTH", 0)
+def worth(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
+    """Walk however few the rows are; return what says from how many rows, of one tree, walks are worth it."""
+
+    def least(rows: int) -> None:
+        monkeypatch.setattr(paths, "WORTH", rows)
+
+    least(0)
+    return least
+
+
+@pytest.fixture
+def block(monkeypatch: pytest.MonkeyPatch) -> Callable[[int], None]:
+    """Return what says of how many numbers a table of walked rows is."""
+    return partial(monkeypatch.setattr, shortcuts, "BLOCK")
 
 
 FORESTS: dict[str, Callable[[], Any]] = {
@@ -393,8 +405,8 @@ def test_other_structures_are_left_to_the_model(name: str) -> None:
 
 
 @pytest.mark.parametrize(("least", "walked"), [(7 * N, True), (7 * N + 1, False)])
-def test_few_rows_and_trees_are_left_to_the_model(monkeypatch: pytest.MonkeyPatch, least: int, walked: bool) -> None:
-    monkeypatch.setattr(paths, "WORTH", least)
+def test_few_rows_and_trees_are_left_to_the_model(worth: Callable[[int], None], least: int, walked: bool) -> None:
+    worth(least)
     subject = explain(FORESTS["forest"]().fit(WHOLE, Y2), WHOLE, Y2)
     assert (TreePath().shortcut(subject.model, subject.adapter, subject.X) is not None) is walked
     engine = evaluated(subject, fast_paths=(TreePath(),))[1]
@@ -412,25 +424,17 @@ def test_few_rows_and_trees_are_left_to_the_model(monkeypatch: pytest.MonkeyPatc
         (of_lightgbm, 3),
     ],
 )
-def test_trees_are_counted_before_they_are_read(monkeypatch: pytest.MonkeyPatch, model: Any, trees: int) -> None:
+def test_every_tree_of_a_model_counts(worth: Callable[[int], None], model: Any, trees: int) -> None:
     subject = explain(model(), WHOLE, Y2)
-    reader = paths.READERS[class_names(subject.model)[0]]
-    assert reader.trees(subject.model) == trees
-    read: list[int] = []
-    monkeypatch.setitem(
-        paths.READERS,
-        class_names(subject.model)[0],
-        reader._replace(read=lambda *_: read.append(1)),
-    )
-    for worth, times in ((trees * N + 1, 0), (trees * N, 1)):
-        monkeypatch.setattr(paths, "WORTH", worth)
-        assert TreePath().shortcut(subject.model, subject.adapter, subject.X) is None
-        assert len(read) == times
+    assert paths.READERS[class_names(subject.model)[0]].trees(subject.model) == trees
+    for rows, walked in ((trees * N + 1, False), (trees * N, True)):
+        worth(rows)
+        assert (TreePath().shortcut(subject.model, subject.adapter, subject.X) is not None) is walked
 
 
-def test_without_numba_the_model_predicts_and_the_run_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_numba_the_model_predicts_and_the_run_says_why(without: Callable[..., None]) -> None:
     subject = explain(FORESTS["tree"]().fit(WHOLE, Y2), WHOLE, Y2)
-    monkeypatch.setattr(paths, "installed", lambda name: False)
+    without("numba")
     values, engine = evaluated(subject, fast_paths=(TreePath(),))
     assert "'trees' needs numba, which is not installed" in str(engine.served["trees"])
     assert np.array_equal(values, evaluated(subject)[0])
@@ -445,19 +449,19 @@ def test_a_forest_read_as_a_plain_classifier_has_no_split() -> None:
 
 
 def test_one_column_of_many_rows_is_covered_while_a_table_costs_less_than_the_trees(
-    monkeypatch: pytest.MonkeyPatch,
+    block: Callable[[int], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     subject = explain(FORESTS["forest"]().fit(WHOLE, Y3), WHOLE, Y3)
     shortcut = walks(subject)
     values = shortcut.distinct[1] * 3  # of three classes
     shuffled, alike = Variant((1,), donors=np.arange(N)), Variant((1,), (0.0,))
-    for block, visit, covered in (
+    for size, visit, covered in (
         (1, values / 7, True),
         (1, values / 7 - 0.1, False),
         (N * max(values, 7) - 1, 0, False),
         (N * max(shortcut.distinct) * 3, 0, True),
     ):
-        monkeypatch.setattr(shortcuts, "BLOCK", block)
+        block(size)
         monkeypatch.setattr(shortcuts, "_VISIT", visit)
         shortcut = walks(subject)
         assert shortcut.covers(shuffled) is covered
@@ -466,7 +470,7 @@ def test_one_column_of_many_rows_is_covered_while_a_table_costs_less_than_the_tr
 
 
 @pytest.mark.parametrize("name", ["forest", "categories"])
-def test_rows_walked_in_blocks_are_what_they_are_together(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_walked_in_blocks_are_what_they_are_together(name: str, block: Callable[[int], None]) -> None:
     """To the last bit, with gaps, lists of categories, stages left out by early stopping, and members' parts."""
     categories = HistGradientBoostingClassifier(
         max_iter=30, early_stopping=True, n_iter_no_change=2, categorical_features="from_dtype", random_state=0
@@ -475,7 +479,7 @@ def test_rows_walked_in_blocks_are_what_they_are_together(name: str, monkeypatch
     subject, rows = explain(model.fit(X, Y3), X, Y3), np.arange(N)
     group = changes(subject, rows, 2)
     whole = walks(subject).predict(group, rows)
-    monkeypatch.setattr(shortcuts, "BLOCK", 2**11)
+    block(2**11)
     shortcut = walks(subject)
     assert 1 < shortcut.block < N
     parted = shortcut.predict(group, rows)
@@ -484,13 +488,13 @@ def test_rows_walked_in_blocks_are_what_they_are_together(name: str, monkeypatch
         assert np.array_equal(parted.aleatoric(), whole.aleatoric())
 
 
-def test_what_is_walked_stays_within_its_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_walked_stays_within_its_limit(block: Callable[[int], None], monkeypatch: pytest.MonkeyPatch) -> None:
     """A block of rows is settled once for all columns of a group."""
     subject = explain(FORESTS["forest"]().fit(WHOLE, Y2), WHOLE, Y2)
     rows = np.arange(N)
     group = [Variant((c,), donors=rows[::-1]) for c in (4, 0, 4)]
     usual = walks(subject).predict(group, rows)
-    monkeypatch.setattr(shortcuts, "BLOCK", 2**11)
+    block(2**11)
     walked: list[tuple[int, int]] = []
     sizes: list[int] = []
 
@@ -687,9 +691,9 @@ def test_compiled_walks_are_those_that_python_runs(pytestconfig: pytest.Config) 
 
 
 @pytest.mark.parametrize(("rows", "walked"), [(99, False), (100, True)])
-def test_mixed_rows_count_for_what_walks_are_worth(rows: int, walked: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_mixed_rows_count_for_what_walks_are_worth(rows: int, walked: bool, worth: Callable[[int], None]) -> None:
     """7 trees and 100 mixed rows of a table of 90: the table alone would not be worth it."""
-    monkeypatch.setattr(paths, "WORTH", 700)
+    worth(700)
     subject = explain(FORESTS["forest"]().fit(WHOLE, Y2), WHOLE, Y2)
     assert TreePath().shortcut(subject.model, subject.adapter, subject.X) is None
     assert (TreePath().mixer(subject.model, subject.adapter, subject.X, rows) is not None) is walked

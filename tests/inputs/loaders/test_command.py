@@ -140,7 +140,7 @@ def test_a_plan_is_audited_once_all_predictions_are_there(tmp_path: Path, monkey
         audits.append(audit(*args, **more))
         return audits[-1]
 
-    monkeypatch.setattr("uq_report.api.audit", recorded)
+    monkeypatch.setattr("uq_report.api.auditing.audit", recorded)
     for _ in range(2):
         with pytest.raises(PendingError, match=r"must have predictions of \d+ more rows"):
             uq.run(changes=asked)

@@ -1,5 +1,6 @@
 """module:function makes a model; every way to fail is told."""
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,9 +10,9 @@ from uq_report.inputs.loaders.model_files import FactoryLoader
 
 
 @pytest.fixture(autouse=True)
-def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def folder(tmp_path: Path, import_paths: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("sys.path", ["", *__import__("sys").path])
+    sys.path.insert(0, "")
     (tmp_path / "made_here.py").write_text(
         "VALUE = 3\ndef model(k=1):\n    return k\ndef broken():\n    raise OSError('no file')\n"
         "def ends():\n    exit()\n"

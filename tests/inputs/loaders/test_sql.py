@@ -88,8 +88,13 @@ def test_mistakes_are_told(database: Path, tmp_path: Path) -> None:
         SqlLoader().load(str(database), query="SELECT * FROM t")
 
 
-def test_a_locked_database_is_to_be_tried_later(database: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wait for a locked database no longer than a moment."""
     monkeypatch.setattr("uq_report.inputs.loaders.sql.SQLITE_WAIT", 0.05)
+
+
+def test_a_locked_database_is_to_be_tried_later(database: Path, impatient: None) -> None:
     with closing(sqlite3.connect(database)) as other:
         other.execute("BEGIN EXCLUSIVE")
         with pytest.raises(LockedError, match=r"database is locked\. Try again later"):
@@ -178,8 +183,9 @@ def test_what_cannot_be_reached_is_to_be_tried_later(words: str) -> None:
     assert is_passing(OSError(words))
 
 
-def test_a_command_ends_with_75_by_a_locked_database(database: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("uq_report.inputs.loaders.sql.SQLITE_WAIT", 0.05)
+def test_a_command_ends_with_75_by_a_locked_database(
+    database: Path, impatient: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(database.parent)
     Path("audit.toml").write_text(
         "model.source = 'm:f'\ndata = {source = 'rows.db', query = 'SELECT * FROM t', target = 'a'}\n"
