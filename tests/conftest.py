@@ -6,8 +6,9 @@ import os
 import pkgutil
 import sys
 from collections import Counter
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager, nullcontext, suppress
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +50,23 @@ def stays_here() -> Iterator[None]:
     NETWORK.tried.clear()
     yield
     assert NETWORK.tried == []
+
+
+@pytest.fixture(scope="session", autouse=True)
+def read_once() -> None:
+    """Read what is installed once for each state of the folders of `sys.path`: an audit asks about seventy times."""
+    from uq_report.runner import plugins
+
+    def kept(read: Callable[..., Any]) -> Callable[..., Any]:
+        known = cache(lambda state, *given, **named: read(*given, **named))
+
+        def asked(*given: Any, **named: Any) -> Any:
+            folders = [folder for folder in map(Path, filter(None, sys.path)) if folder.exists()]
+            return known(tuple((folder, folder.stat().st_mtime_ns) for folder in folders), *given, **named)
+
+        return asked
+
+    vars(plugins).update(entry_points=kept(plugins.entry_points), distribution=kept(plugins.distribution))
 
 
 @pytest.fixture
