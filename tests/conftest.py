@@ -26,13 +26,16 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 UNTRACED = tuple(
     Path(__file__).parent / part
     for part in (
-        "faults", "golden", "render", "system", "testing", "theory", "core/test_distributions.py",
-        "evidence/test_codec.py", "inputs/adapters/test_all_estimators.py", "inputs/adapters/test_models_table.py",
-        "jobs/test_demo.py", "ops/test_mutations.py", "ops/test_unchanged.py", "ops/test_verify.py",
-        "report/test_every_result_once.py", "report/test_figures.py", "report/test_kinds.py",
-        "report/test_many_classes.py", "report/test_odd_runs.py", "report/test_people.py", "report/test_register.py",
-        "report/test_sections_methods.py", "report/test_sentences.py", "report/test_sheets.py", "report/test_sure.py",
-        "runner/test_confidence.py",
+        "faults", "golden", "render", "system", "testing", "theory", "checks/test_shift.py",
+        "core/test_distributions.py", "core/test_inference.py", "evidence/test_codec.py",
+        "inputs/adapters/test_all_estimators.py", "inputs/adapters/test_models_table.py",
+        "inputs/adapters/test_torch_members.py", "jobs/test_demo.py", "methods/test_groups.py",
+        "methods/test_leading.py", "methods/test_members.py", "methods/test_pfi.py", "methods/test_pfi_exact.py",
+        "methods/test_shap.py", "methods/test_split.py", "ops/test_mutations.py", "ops/test_unchanged.py",
+        "ops/test_verify.py", "report/test_every_result_once.py", "report/test_figures.py", "report/test_kinds.py",
+        "report/test_many_classes.py", "report/test_odd_runs.py", "report/test_one_source.py",
+        "report/test_people.py", "report/test_register.py", "report/test_sections_methods.py",
+        "report/test_sentences.py", "report/test_sheets.py", "report/test_sure.py", "runner/test_confidence.py",
     )
 )  # fmt: skip
 
