@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager, nullcontext, suppress
 from functools import cache
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
@@ -69,7 +70,7 @@ def read_once() -> None:
 
         return asked
 
-    vars(plugins).update(entry_points=kept(plugins.entry_points), distribution=kept(plugins.distribution))
+    vars(plugins).update(entry_points=kept(metadata.entry_points), distribution=kept(metadata.distribution))
 
 
 @pytest.fixture
