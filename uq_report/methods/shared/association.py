@@ -64,9 +64,8 @@ def association(a: NumericColumn, b: NumericColumn) -> tuple[str, float]:
     >>> association(x, NumericColumn("y", np.array([1.0, 4.0, 9.0, 16.0]), ordered=True))
     ('spearman', 1.0)
     """
-    both = ~(np.isnan(a.numbers) | np.isnan(b.numbers))
+    both, kind = ~(np.isnan(a.numbers) | np.isnan(b.numbers)), kind_of(a, b)
     a, b = (column if both.all() else replace(column, numbers=column.numbers[both]) for column in (a, b))
-    kind = kind_of(a, b)
     if len(a.numbers) < 2:
         return kind, 0.0
     if kind == "cramers_v":
