@@ -27,6 +27,8 @@ from tempfile import TemporaryDirectory, mkdtemp
 from typing import Any
 
 import uq_report as uq
+from uq_report.evidence import run_folder
+from uq_report.evidence.run import Run
 from uq_report.jobs.demo import BEFORE, SAMPLES, build
 
 SAMPLE_REPORTS = Path(__file__).parents[1] / "sample_reports"
@@ -71,6 +73,12 @@ def unpacked() -> Path:
         (place / name).mkdir()
         (place / name / "run.json").write_bytes(saved_run(name))
     return place
+
+
+@cache
+def read(file: Path) -> Run:
+    """Return the run of a file, read once."""
+    return run_folder.read(file)[0]
 
 
 def differences(old: Path, new: Path) -> Iterator[str]:

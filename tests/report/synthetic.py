@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -82,6 +83,7 @@ def subject(case: Case) -> dict[str, Any]:
     }
 
 
+@cache
 def make_run(case: Case | None = None, *, leave_out: tuple[str, ...] = ()) -> Run:
     """A run with every kind of result, without the explainers in `leave_out`, which are listed as not run."""
     case = case or Case()
@@ -115,7 +117,8 @@ def make_run(case: Case | None = None, *, leave_out: tuple[str, ...] = ()) -> Ru
 
 def holding(run: Run, case: Case, results: Iterable[Result]) -> Run:
     """The run with these results, their measures and methods as the host records them."""
-    recorded = tuple(described(result, case.facts) for result in results)
+    facts = case.facts
+    recorded = tuple(described(result, facts) for result in results)
     return replace(run, results=recorded, methods=methods(recorded))
 
 

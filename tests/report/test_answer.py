@@ -12,7 +12,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-import uq_report as uq
 from uq_report.api.views import AuditRun
 from uq_report.core.model.results import Diagnostic, Importance, Result
 from uq_report.document.document import Card, texts as texts_of
@@ -49,7 +48,7 @@ CASES = {
 
 @cache
 def run_of(name: str) -> Run:
-    return CASES[name] if name in CASES else uq.load(SAMPLES / name).run
+    return CASES[name] if name in CASES else samples.read(SAMPLES / name / "run.json")
 
 
 EVERY = [*CASES, *sorted(path.parent.name for path in SAMPLES.glob("*/run.json"))]

@@ -144,7 +144,7 @@ def test_nothing_is_called_compliant_and_no_number_is_nan(made: Document) -> Non
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("file", sorted(SAMPLES.glob("*/run.json")), ids=lambda file: file.parent.name)
 def test_stored_runs_become_documents(file: Path, kind: str) -> None:
-    made = document_of(loads(file.read_bytes()), kind)
+    made = document_of(samples.read(file), kind)
     assert not [part.id for part in reading.sections(made) if part.id.startswith("missing-")]
     assert HtmlRenderer().render(made)
     assert MarkdownRenderer().render(made)

@@ -13,7 +13,7 @@ import pytest
 from uq_report.core.model.results import MeasureFacts
 from uq_report.document.document import Figure, Paragraph, Section, Table
 from uq_report.document.text import unmarked
-from uq_report.evidence import ids, run_folder
+from uq_report.evidence import ids
 from uq_report.evidence.importance import CoverCorrected, Pfi
 from uq_report.evidence.information import CONVENTIONS, SIGNED_CHANGE, SIZE
 from uq_report.evidence.run import Run
@@ -75,7 +75,7 @@ def words(run: Run) -> str:
 
 @pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.parent.name)
 def test_a_sample_stays_within_its_budget_and_names_no_result(path: Path) -> None:
-    run, _ = run_folder.read(path)
+    run = samples.read(path)
     section = told(run)
     assert len([b for b in all_blocks(section) if isinstance(b, Figure)]) <= 4
     assert len(table_of(numbers(run), "drives-table").columns) <= 9

@@ -12,7 +12,7 @@ import pytest
 
 from uq_report.core.model.results import Result
 from uq_report.document.document import Document, Figure, Table, inside
-from uq_report.evidence import ids, run_folder
+from uq_report.evidence import ids
 from uq_report.report.assemble import document
 
 from .. import samples
@@ -43,7 +43,7 @@ def sample(request: pytest.FixtureRequest, undrawn: None) -> tuple[tuple[Result,
 
 @cache
 def reported(path: Path) -> tuple[tuple[Result, ...], Document]:
-    run, _ = run_folder.read(path)
+    run = samples.read(path)
     return run.results, document(run, appendix="full")
 
 

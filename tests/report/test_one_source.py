@@ -13,7 +13,6 @@ import pytest
 
 from uq_report.document.document import Callout, Card, Cards, Document, Figure, Table, inside, texts
 from uq_report.document.text import unmarked
-from uq_report.evidence import run_folder
 from uq_report.evidence.run import Run
 from uq_report.evidence.subject import SubjectFacts
 from uq_report.reading.run_reader import RunReader
@@ -192,7 +191,7 @@ def contradictions(found: dict[str, list[Printed]]) -> list[str]:
 @cache
 def run(name: str) -> Run:
     """Return the run of a sample, or of a fresh audit."""
-    return run_folder.read(SAMPLES[name])[0] if name in SAMPLES else run_of(name)
+    return samples.read(SAMPLES[name]) if name in SAMPLES else run_of(name)
 
 
 @pytest.mark.parametrize("name", AUDITS)

@@ -14,7 +14,6 @@ import pytest
 import uq_report
 from uq_report.document import blocks
 from uq_report.document.document import Document
-from uq_report.evidence import run_folder
 from uq_report.evidence.finding import Finding, Outcome
 from uq_report.evidence.run import Run
 from uq_report.evidence.subject import SubjectFacts
@@ -51,7 +50,7 @@ def run(key: str) -> Run:
         "without outcomes": Case(has_y=False),
     }
     path = next((path for path in SAMPLES if path.parent.name == key), None)
-    found = make_run(made[key]) if path is None else run_folder.read(path)[0]
+    found = make_run(made[key]) if path is None else samples.read(path)
     outcomes = tuple(
         replace(check.check(found), title=check.title, rules=tuple(rule.record for rule in check.rules))  # type: ignore[attr-defined]
         for check in checks()

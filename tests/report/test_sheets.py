@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,7 @@ import pytest
 from uq_report.core.model.results import Importance, Interaction, Profile, Result
 from uq_report.document.document import Figure, Paragraph, Section, Table, inside, texts
 from uq_report.document.text import unmarked
-from uq_report.evidence import ids, run_folder
+from uq_report.evidence import ids
 from uq_report.evidence.finding import Finding, Outcome, Severity
 from uq_report.evidence.run import Run
 from uq_report.reading.effects import FALLS, RISES, TURNS, move
@@ -37,11 +36,6 @@ COVERS = {"confidence": 0.95, "covers": "new test samples"}
 UP, DOWN, FLAT = (0.2, 0.3, 0.6), (0.6, 0.3, 0.2), (0.30, 0.31, 0.32)
 BUMP, HIDDEN = (0.2, 0.6, 0.21), (0.2, 0.19, 0.6)
 HALF = 0.05
-
-
-@cache
-def sample(path: Path) -> Run:
-    return run_folder.read(path)[0]
 
 
 def points(values: Sequence[float], measure: str, feature: str = "a", levels: Sequence[str] = ()) -> pd.DataFrame:
@@ -264,7 +258,7 @@ def test_no_sheets_without_results_or_features() -> None:
 
 
 def test_a_group_has_a_line_of_its_own_and_no_place_among_features() -> None:
-    run = sample(next(path for path in SAMPLES if path.parent.name == "credit"))
+    run = samples.read(next(path for path in SAMPLES if path.parent.name == "credit"))
     section = sheets(RunReader(run))
     assert section is not None
     assert "accounts" not in [part.feature for part in section.sections]
@@ -282,7 +276,7 @@ def test_profiles_of_changes_or_slopes_are_no_averages() -> None:
 
 @pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.parent.name)
 def test_every_number_of_a_sheet_is_in_the_evidence(path: Path) -> None:
-    run = sample(path)
+    run = samples.read(path)
     section = sheets(RunReader(run))
     assert section is not None
     for part in section.sections:
@@ -319,7 +313,7 @@ def is_known(text: str, known: Sequence[float]) -> bool:
 
 @pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.parent.name)
 def test_ranks_are_the_places_of_the_rankings(path: Path) -> None:
-    run = sample(path)
+    run = samples.read(path)
     result = run.result(ids.PFI)
     held = ranked_features(run, ids.PFI, "nll", result.estimates[result.estimates["measure"] == "nll"])
     section = sheets(RunReader(run))

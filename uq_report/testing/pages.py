@@ -40,21 +40,21 @@ def check_figure_draws_its_results(cls: type[FigurePlugin]) -> None:
 def check_figure_leaves_pyplot_alone(cls: type[FigurePlugin]) -> None:
     """Require that drawing opens no figure of pyplot and changes no setting of matplotlib."""
     before = plt.get_fignums(), dict(mpl.rcParams)
-    for _ in _figures(cls):
+    for _ in _figures(cls, every=False):
         after = plt.get_fignums(), dict(mpl.rcParams)
         require(after == before, cls, "must not open figures of pyplot or change rcParams: make a matplotlib Figure")
 
 
-def _figures(cls: type[FigurePlugin]) -> Iterator[Figure]:
-    """Yield the figures of runs of known truth: of each result alone, and beside those of the same explainer."""
+def _figures(cls: type[FigurePlugin], *, every: bool = True) -> Iterator[Figure]:
+    """Yield the figures of each result of runs of known truth, of each id or `every` one, alone and beside others."""
     others_draw = {plugin.name for plugin in plugins.find(plugins.FIGURES)}
-    for run in known_runs():
-        for result in run.results:
-            if cls.name == result.id or (cls.name == result.kind and result.id not in others_draw):
-                siblings = [other for other in run.results if other.explainer == result.explainer]
-                with suppress(InputError):  # a result without values may be refused
-                    yield figures.draw(result, figure=cls())
-                    yield figures.draw(result, figure=cls(), others=siblings)
+    shown = {(k * every, result.id): (run, result) for k, run in enumerate(known_runs()) for result in run.results}
+    for run, result in shown.values():
+        if cls.name == result.id or (cls.name == result.kind and result.id not in others_draw):
+            siblings = [other for other in run.results if other.explainer == result.explainer]
+            with suppress(InputError):  # a result without values may be refused
+                yield figures.draw(result, figure=cls())
+                yield figures.draw(result, figure=cls(), others=siblings)
 
 
 _PLAIN = (str, int, float, bool, bytes, type(None))

@@ -28,7 +28,6 @@ from .test_rowwise import (
     rows_of_calls,
 )
 from .typed_lines import typed
-from .whole_audit import whole_audit
 
 catboost = pytest.importorskip("catboost", reason="these tests use CatBoost")
 from catboost.utils import eval_metric  # noqa: E402 - only where it is installed
@@ -254,12 +253,11 @@ def test_rows_have_the_same_bits_in_any_batch(model: Any, y: Any, parts: Any) ->
     assert_same_bits(ADAPTER, model, parts)
 
 
-def test_an_audit_from_end_to_end() -> None:
+def test_posterior_samples_are_explained_as_members() -> None:
     model = classifier(THREE, posterior_sampling=True)
     subject = uq.explain(model, ROWS, THREE[AUDIT])
     assert subject.adapter.name == "catboost"
     assert {"epistemic", "aleatoric"} <= subject.adapter.predict(model, ROWS).supports
-    whole_audit(subject)
 
 
 def test_a_dispersion_that_has_no_use_is_refused_and_one_that_has_is_a_remark() -> None:

@@ -18,7 +18,6 @@ from uq_report.inputs.adapters.glm import GlmAdapter
 from .small_data import AMOUNTS, AMOUNTS_OR_0, AUDIT, COUNTS, FIT, X
 from .test_rowwise import SCORE, X as RANDOM, assert_same_bits
 from .typed_lines import typed
-from .whole_audit import whole_audit
 
 ROWS = X[AUDIT]
 BOOSTED = HistGradientBoostingRegressor(loss="gamma", max_iter=5)
@@ -126,8 +125,3 @@ def test_boosted_amounts_have_the_same_bits_in_any_batch() -> None:
 def test_only_trees_take_large_calls() -> None:
     assert GlmAdapter().batch_rows(GammaRegressor()) is None
     assert GlmAdapter().batch_rows(BOOSTED) == 80_000
-
-
-def test_an_audit_from_end_to_end() -> None:
-    model = fitted(TweedieRegressor(power=1.5), AMOUNTS_OR_0)
-    whole_audit(uq.explain(model, ROWS, AMOUNTS_OR_0[AUDIT], adapter=GlmAdapter(dispersion=0.5)))

@@ -19,7 +19,6 @@ from uq_report.inputs.adapters.classifier import ClassifierAdapter
 from .small_data import AMOUNTS, AMOUNTS_OR_0, AUDIT, BINARY, COUNTS, FIT, NUMBERS, THREE, X
 from .test_rowwise import MANY, X as RANDOM, assert_same_bits, of_classes, rows_of_calls
 from .typed_lines import typed
-from .whole_audit import whole_audit
 
 lightgbm = pytest.importorskip("lightgbm", reason="these tests use LightGBM")
 
@@ -173,11 +172,10 @@ def test_counts_have_the_same_bits_in_any_batch() -> None:
     assert_same_bits(ADAPTER, model, lambda dist: dist.mean()[:, None])
 
 
-def test_an_audit_from_end_to_end() -> None:
+def test_a_pipeline_is_explained_by_it() -> None:
     scaled = make_pipeline(StandardScaler().set_output(transform="pandas"), lightgbm.LGBMClassifier(**FEW))
     subject = uq.explain(scaled.fit(X[FIT], BINARY[FIT]), ROWS, BINARY[AUDIT])
     assert subject.adapter.name == "lightgbm"
-    whole_audit(subject)
 
 
 def test_a_dispersion_that_has_no_use_is_refused_and_one_that_has_is_a_remark() -> None:

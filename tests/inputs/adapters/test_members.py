@@ -50,7 +50,6 @@ def test_regressors_are_mixed_with_equal_weights_and_split() -> None:
     means, stds = (np.stack([pair[part] for pair in own], axis=1) for part in (0, 1))
     np.testing.assert_allclose(dist.aleatoric_variance(), (stds**2).mean(axis=1))
     np.testing.assert_allclose(dist.epistemic_variance(), means.var(axis=1))
-    whole_audit(subject)
 
 
 def test_classifiers_are_mixed_and_split() -> None:

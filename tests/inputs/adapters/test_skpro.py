@@ -145,9 +145,6 @@ class TestRegressors:
         assert subject.assumption is not None
         assert subject.assumption.replaces == "skpro"
 
-    def test_whole_audit(self) -> None:
-        whole_audit(uq.explain(self.fit(GLMRegressor()), X[340:400], Y[340:400]))
-
     @pytest.mark.parametrize(
         "model",
         [

@@ -211,15 +211,6 @@ def test_missing_values_that_a_formula_would_drop_are_refused_by_row() -> None:
 LAST, SHORT = slice(340, 410), ["pfi", "pdp", "calibration"]
 
 
-def test_audit_of_a_linear_model() -> None:
-    whole_audit(uq.explain(sm.OLS(Y[:300], C[:300]).fit(), X[LAST], Y[LAST]))
-
-
 def test_audit_of_a_formula_of_classes() -> None:
     fit = smf.logit("high ~ bmi + bp", DATA[:300]).fit(disp=0)
     whole_audit(uq.explain(fit, X[["bmi", "bp"]][LAST], HIGH[LAST]), explainers=SHORT)
-
-
-def test_audit_of_counts() -> None:
-    fit = fitted(sm.Poisson(COUNTS[:300], C[:300]))
-    whole_audit(uq.explain(fit, X[LAST], COUNTS[LAST]), explainers=SHORT)

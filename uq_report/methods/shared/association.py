@@ -1,7 +1,8 @@
 """How strongly columns depend on each other: two of any kinds, or one on all others by a forest, out of bag."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import combinations
 from typing import Any
 
@@ -23,6 +24,14 @@ class NumericColumn:
     name: str
     numbers: FloatArray
     ordered: bool
+
+    @cached_property
+    def unit_ranks(self) -> FloatArray:
+        """Return centred ranks of length 1; 0 where all are equal."""
+        from scipy.stats import rankdata  # here: heavy, and a list of plugins ranks nothing
+
+        ranks = rankdata(self.numbers) - (len(self.numbers) + 1) / 2
+        return np.asarray(ranks / (np.sqrt(np.square(ranks).sum()) or 1.0))
 
 
 def coded(subject: Subject, feature: str) -> NumericColumn:
@@ -55,15 +64,15 @@ def association(a: NumericColumn, b: NumericColumn) -> tuple[str, float]:
     >>> association(x, NumericColumn("y", np.array([1.0, 4.0, 9.0, 16.0]), ordered=True))
     ('spearman', 1.0)
     """
-    both = ~(np.isnan(a.numbers) | np.isnan(b.numbers))
-    u, v, kind = a.numbers[both], b.numbers[both], kind_of(a, b)
-    if len(u) < 2:
+    both, kind = ~(np.isnan(a.numbers) | np.isnan(b.numbers)), kind_of(a, b)
+    a, b = (column if both.all() else replace(column, numbers=column.numbers[both]) for column in (a, b))
+    if len(a.numbers) < 2:
         return kind, 0.0
     if kind == "cramers_v":
-        return kind, _cramers_v(u, v)
+        return kind, _cramers_v(a.numbers, b.numbers)
     if kind == "spearman":
-        return kind, min(abs(float(_unit_ranks(u) @ _unit_ranks(v))), 1.0)
-    return kind, _correlation_ratio(*((v, u) if a.ordered else (u, v)))
+        return kind, min(abs(float(a.unit_ranks @ b.unit_ranks)), 1.0)
+    return kind, _correlation_ratio(*((b.numbers, a.unit_ranks) if a.ordered else (a.numbers, b.unit_ranks)))
 
 
 def associations(columns: Sequence[NumericColumn]) -> FloatArray:
@@ -73,14 +82,6 @@ def associations(columns: Sequence[NumericColumn]) -> FloatArray:
         check_limits()
         size[j, k] = size[k, j] = association(a, b)[1]
     return size
-
-
-def _unit_ranks(numbers: FloatArray) -> FloatArray:
-    """Return centred ranks of length 1; 0 where all are equal."""
-    from scipy.stats import rankdata  # here: heavy, and a list of plugins ranks nothing
-
-    ranks = rankdata(numbers) - (len(numbers) + 1) / 2
-    return np.asarray(ranks / (np.sqrt(np.square(ranks).sum()) or 1.0))
 
 
 def _cramers_v(u: FloatArray, v: FloatArray) -> float:
@@ -99,9 +100,9 @@ def _codes(values: FloatArray) -> tuple[FloatArray, IntArray]:
     return np.unique(values, return_inverse=True)
 
 
-def _correlation_ratio(levels: FloatArray, numbers: FloatArray) -> float:
+def _correlation_ratio(levels: FloatArray, ranks: FloatArray) -> float:
     """Return the share of the ranks' variance between levels, as a square root, bias corrected."""
-    n, (names, codes), ranks = len(levels), _codes(levels), _unit_ranks(numbers)
+    n, (names, codes) = len(levels), _codes(levels)
     if n <= len(names) or not ranks.any():
         return 0.0
     between = float((np.square(np.bincount(codes, ranks)) / np.bincount(codes)).sum())
