@@ -150,6 +150,7 @@ def test_another_version_another_format_or_force_are_run(folder: Path, packages:
     assert json.loads(call().stdout)["unchanged"] is True
     (facts,) = packages.folder.glob("pkg_paper-*/METADATA")
     facts.write_text(facts.read_text().replace("Version: 1.0", "Version: 99"))
+    facts.parent.rename(facts.parent.with_name("pkg_paper-99.dist-info"))
     assert json.loads(call().stdout)["unchanged"] is False
 
 
