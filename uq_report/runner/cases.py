@@ -22,7 +22,7 @@ from ..core.model.subject import Subject
 from ..core.model.variants import composed_rows
 from ..core.predictive import Distribution
 from ..core.support.arrays import AnyArray, BoolArray, FloatArray, IntArray, Table, as_numbers, column, take_rows
-from ..core.support.errors import InputError, UnsupportedError, UQReportError, nearest
+from ..core.support.errors import InputError, UnsupportedError, UQReportError, check_choice, nearest
 from ..core.support.numbers import number
 from ..evidence import columns as col, ids
 from .audit import make_engine, single
@@ -245,8 +245,8 @@ def _joined(subject: Subject, new: pd.DataFrame) -> Table:
     for position, name in enumerate(subject.features):
         known, value = subject.X.iloc[:, position], new[name].iloc[0]
         levels = known.cat.categories if isinstance(known.dtype, pd.CategoricalDtype) else None
-        if levels is not None and not pd.isna(value) and value not in levels:
-            raise InputError(f"case.row[{name!r}] must be one of {list(levels)[:20]}; got {value!r}.")
+        if levels is not None and not pd.isna(value):
+            check_choice(f"case.row[{name!r}]", value, levels)
         try:
             own = pd.Series([value]).astype(known.dtype)
         except (TypeError, ValueError) as error:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import is_dataclass
-from functools import cache, lru_cache
+from functools import cache
 from importlib.metadata import Distribution, EntryPoint, PackageNotFoundError, distribution, entry_points
 from itertools import pairwise
 from operator import itemgetter
@@ -343,10 +343,10 @@ def _smallest_extra(library: str, required: Iterable[tuple[str, str]]) -> str:
 
 def _installed(group: str) -> Iterator[Plugin]:
     """Yield the installed plugins of a group."""
-    return (Plugin(entry.name, *_owner(entry.dist), entry) for entry in entry_points(group=group))
+    owner = cache(_owner)
+    return (Plugin(entry.name, *owner(entry.dist), entry) for entry in entry_points(group=group))
 
 
-@lru_cache
 def _owner(dist: Distribution | None) -> tuple[str, str]:
     """Return name and version of a distribution; its metadata lack them while pip is writing."""
     try:
